@@ -113,6 +113,10 @@ def profile_section(profile: Profile) -> str:
         facts.append(f"- *measure* `{base}` is computed as `{base}({variant})`")
     if profile.measures:
         facts.append(f"- *default measures* {', '.join(f'`{name}`' for name in profile.measures)}")
+    if profile.measures_of_docs:
+        facts.append(f"- *where their data is given* {', '.join(f'`{name}`' for name in profile.measures_of_docs)}")
+    if profile.unjudged_queries != "skip":
+        facts.append(f"- *queries without judgments* `unjudged_queries` = `{profile.unjudged_queries}`")
     facts += [f"- *note* {note}" for note in profile.notes]
     return "\n".join([f"## {profile.name}\n", f"{profile.description}.\n", *facts]) + "\n"
 

@@ -154,7 +154,7 @@ def test_the_keywords_of_evaluate_are_those_of_the_request():
     policies = set(names_of(Policies))
     assert set(PolicyOptions.__annotations__) == policies
     keywords = set(typing.get_type_hints(EvaluateOptions))
-    assert keywords == policies | set(names_of(EvaluateRequest)) - {"measures", "policies"}
+    assert keywords == policies | set(names_of(EvaluateRequest)) - {"measures", "policies", "optional"}
     assert set(REQUEST_KEYS) == keywords | {"measures"}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rankscope as rs
 from rankscope.data.queries import QueryTable
-from rankscope.measures.score_files import as_scores
+from rankscope.measures.score_files import ScoreFile, as_scores
 from rankscope.records import or_nan
 from simulations.data import Simulated
 
@@ -78,7 +78,7 @@ def scores_of(drawn: Simulated, case: Case) -> rs.Scores:
         for j in range(k)
     }
     lower = frozenset([case.measure]) if case.lower_is_better else frozenset[str]()
-    return as_scores(cells, lower_is_better=lower, where="simulated scores")
+    return as_scores(ScoreFile(cells, lower_is_better=lower), where="simulated scores")
 
 
 def query_table(drawn: Simulated, ids: tuple[str, ...]) -> QueryTable | None:

@@ -12,7 +12,9 @@ Every public name is in `PUBLIC`, and what it stands for is imported when first 
 `P(rel=2) @ 5`, `AP`. Whatever else is inside the package may change; see docs/stability.md.
 """
 
+import gc
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from rankscope._version import __version__
@@ -97,13 +99,24 @@ def __getattr__(name: str) -> Any:
     """Load a part of the library when it is first used, so that importing it costs almost nothing."""
     if name in PUBLIC:
         module, _, target = PUBLIC[name].partition(":")
-        value = getattr(import_module(module), target)
+        value = getattr(import_without_collecting(module), target)
     else:
         value = None if name.startswith("_") else measure_value(name)
         if value is None:
             raise AttributeError(f"module 'rankscope' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def import_without_collecting(module: str) -> ModuleType:
+    """Import a module with the garbage collector at rest: what an import makes stays, and NumPy makes a lot of it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def measure_value(name: str) -> Any:

@@ -79,11 +79,13 @@ DCG: Measure
 DateDistinct: Measure
 DateSpan: Measure
 Distinct: Measure
+DocAge: Measure
 ERR: Measure
 ERR_IA: Measure
 Exposure: Measure
 F: Measure
 FirstRel: Measure
+Freshness: Measure
 G: Measure
 GapEntropy: Measure
 Gini: Measure
@@ -129,6 +131,7 @@ StRecall: Measure
 Success: Measure
 TopicCoverage: Measure
 TopicRecall: Measure
+Uniqueness: Measure
 Unjudged: Measure
 Utility: Measure
 alpha_DCG: Measure

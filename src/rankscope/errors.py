@@ -43,7 +43,8 @@ __all__ = [
 ]
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from rankscope.light import LightRecord
 
 
 class RankscopeWarning(UserWarning):
@@ -115,7 +116,7 @@ class UnfinishedError(RankscopeError):
     """The work could not be finished, though what was given is right: no room, no memory, a disk that fails."""
 
 
-class BadLine(NamedTuple):
+class BadLine(LightRecord):
     """One malformed line of a file: where it is, what it says, what is wrong with it."""
 
     path: str

@@ -25,6 +25,7 @@ from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores
 from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.spec import Measure
 from rankscope.native import n_cores
+from rankscope.printable import counted
 
 if TYPE_CHECKING:  # loaded when they are used
     from typing import Unpack
@@ -50,9 +51,14 @@ REQUEST_KEYS = {
     "ontology": _FILE,
     "queries": _FILE,
     "weights": _TEXT,
+    "unjudged_queries": _TEXT,
     "anyway": _TRUTH,
 }
 """What a request may say where it is written as JSON or TOML, and what each value is."""
+UNJUDGED_QUERIES = {
+    "skip": "queries without any judgment are left out",
+    "zero": "those that a run answers, or that are among the queries given, score 0 and count",
+}
 READ_KEYS = {"format": _TEXT, "columns": _TABLE, "lenient": _TRUTH}
 
 
@@ -74,12 +80,17 @@ class EvaluateRequest(LightRecord, kw_only=True):
     queries: Any = None
     weights: str | None = None
     """The column of the queries that says how much each counts in the means."""
+    optional: tuple[Measure, ...] = ()
+    """Measures of the profile that are added where the data that they need is given."""
+    unjudged_queries: str = "skip"
+    """What becomes of queries without any judgment, one of UNJUDGED_QUERIES."""
     anyway: bool = False
     """Whether ids that match nothing, and qrels and a run that look swapped, are only noted."""
 
     def __post_init__(self) -> None:
         values = asdict(self)
         measures = values.pop("measures")
+        del values["optional"]
         if not isinstance(measures, tuple) or not measures or not all(isinstance(each, Measure) for each in measures):
             raise OptionError(
                 f"measures is {measures!r}, but it must be a tuple of measures",
@@ -87,6 +98,9 @@ class EvaluateRequest(LightRecord, kw_only=True):
             )
         check_options(types_of(self), values)
         check_at_least(1, threads=self.threads)
+        if self.unjudged_queries not in UNJUDGED_QUERIES:
+            message = f"unjudged_queries = {self.unjudged_queries!r} is not one of {', '.join(UNJUDGED_QUERIES)}"
+            raise OptionError(message, hint=did_you_mean(self.unjudged_queries, UNJUDGED_QUERIES))
 
     @classmethod
     def decide(
@@ -97,6 +111,12 @@ class EvaluateRequest(LightRecord, kw_only=True):
         policies = {name: given.pop(name) for name in names_of(Policies) if name in given}
         check_keywords(caller, given, REQUEST_KEYS)
         profile = chosen_profile(given.get("profile"))
+        if profile is not None:
+            given["unjudged_queries"] = given.get("unjudged_queries") or profile.unjudged_queries
+            if measures is None and profile.measures_of_docs:
+                given["optional"] = profile.adapt(parse_measures(profile.measures_of_docs))
+        if given.get("unjudged_queries", "skip") is None:
+            del given["unjudged_queries"]
         return cls(measures=decide_measures(profile, measures), policies=decide_policies(profile, policies), **given)
 
     @classmethod
@@ -110,11 +130,12 @@ class EvaluateRequest(LightRecord, kw_only=True):
 
     def to_builtins(self) -> dict[str, Any]:
         """Return the request as `from_builtins` takes it; what is at its default is left out."""
-        data: dict[str, Any] = {"measures": [measure.name for measure in self.measures]}
+        # where more measures may join them, the measures are the profile's own
+        data: dict[str, Any] = {} if self.optional else {"measures": [measure.name for measure in self.measures]}
         for name, value in {**asdict(self), **asdict(self.policies)}.items():
             if name in ("options", "qrels_options") and value is not None:
                 data[name] = {key: getattr(value, key) for key in READ_KEYS}
-            elif name not in ("measures", "policies") and value not in (None, False):
+            elif name not in ("measures", "policies", "optional") and value not in (None, False):
                 data[name] = value
         return data
 
@@ -173,6 +194,9 @@ def evaluate(
     queries, weights
         `weights` names the column of `queries` (a file, a table or ``{query: {column: value}}``) that says how much
         each query counts in the means, such as how often it is asked.
+    unjudged_queries : {"skip", "zero"}, optional
+        Whether queries without any judgment are left out (the default), or, where a run answers them or `queries` has
+        them, score 0 and count.
     anyway : bool
         Only warn where not one doc of a run is judged for any query, or where qrels and run look swapped.
 
@@ -217,24 +241,39 @@ def evaluate_request(
     Nothing is warned of: what must be said of the data is in the notes of the scores. `align_run` aligns one run; a
     caller that needs the hits, too, gives one that keeps them.
     """
-    measures, policies = request.measures, request.policies
+    policies = request.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options, threads=request.threads)
     loaded = load_runs(runs, options=request.options)
     judged, notes = queries_asked(judged, loaded)
     for run in loaded:
         notes += notes_or_raise(find_swap(judged, run, policies), anyway=request.anyway)
-    check_grades(judged, measures, policies)
-    weight_of = load_weights(request.queries, request.weights, judged, measures)
+    if request.unjudged_queries == "zero":
+        judged, unjudged_notes = add_unjudged_queries(judged, loaded, request.queries)
+        notes += unjudged_notes
     side = load_side_data(embeddings=request.embeddings, docs=request.docs, ontology=request.ontology)
+    measures = request.measures
+    if request.optional:
+        from rankscope.measures.extras import measures_with_data
+
+        more, lacking_data = measures_with_data(request.optional, side)
+        measures = tuple(dict.fromkeys((*measures, *more)))
+        notes += (f"profile {request.profile}: {words}" for words in lacking_data)
+    check_grades(judged, measures, policies)
+    weight_of = load_weights(request, judged, measures)
     check_side_data(measures, judged, side)
     scored = score_all(judged, loaded, measures, policies, side=side, threads=request.threads, align_run=align_run)
     by_id = any(measure.spec.finds_judged_docs for measure in measures)
+    # where somebody else than the user says that they are dropped, or asks how many there are
+    counts_repeats = any("lists" in measure.spec.needs for measure in measures)
+    says_repeats = policies.duplicates == "first" and (request.profile is not None or counts_repeats)
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
         if by_id:
             notes += notes_or_raise(find_mismatch(judged, run, scores.counts), anyway=request.anyway)
         notes += id_notes(judged, run)
         notes += missing_notes(scores.name, scores.counts.missing, len(judged), policies, undefined_if_missing(scores))
         notes += lacking
+        if says_repeats:
+            notes += repeat_notes(run, scores, policies)
         notes += undefined_notes(scores, measures)
     return Scores(
         tuple(
@@ -244,7 +283,10 @@ def evaluate_request(
             for scores, _ in scored
         ),
         qrels=QrelsInfo(len(judged), judged.origin),
-        policies=policies.as_dict(),
+        policies={
+            **policies.as_dict(),
+            **({} if request.unjudged_queries == "skip" else {"unjudged_queries": request.unjudged_queries}),
+        },
         profile=request.profile,
         weighted_by=request.weights,
         versions={measure.name: measure.spec.version for measure in measures},
@@ -259,6 +301,22 @@ def queries_asked(qrels: Qrels, runs: Sequence[Run]) -> tuple[Qrels, list[str]]:
     from rankscope.data.asked_queries import select_asked
 
     return select_asked(qrels, runs)
+
+
+def add_unjudged_queries(qrels: Qrels, runs: Sequence[Run], queries: Any) -> tuple[Qrels, list[str]]:
+    """Return the judgments with all queries that are answered, asked or given but not judged, and what to say of it."""
+    known = [query for run in runs for query in (*run.query_ids, *(run.asked.queries if run.asked else ()))]
+    if queries is not None:
+        from rankscope.data.queries import load_queries
+
+        known += load_queries(queries).ids
+    added = qrels.with_queries(known)
+    more = [query for query in dict.fromkeys(known) if query not in qrels]
+    if not more:
+        return added, []
+    few = ", ".join(more[:3]) + (", …" if len(more) > 3 else "")
+    have, count = ("has", "it counts") if len(more) == 1 else ("have", "they count")
+    return added, [f"{len(more)} of {len(added)} queries {have} no judgments ({few}): relevance is 0, and {count}"]
 
 
 def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, Any]:
@@ -283,11 +341,10 @@ def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, A
     return side
 
 
-def load_weights(
-    queries: Any, column: str | None, qrels: Qrels, measures: Sequence[Measure]
-) -> dict[str, float] | None:
+def load_weights(request: EvaluateRequest, qrels: Qrels, measures: Sequence[Measure]) -> dict[str, float] | None:
     """Return how much each judged query counts, None where all count the same."""
-    if column is None and queries is None:
+    queries, column = request.queries, request.weights
+    if column is None and (queries is None or request.unjudged_queries == "zero"):
         return None
     if column is None or queries is None:
         given, lacking = ("queries", "weights") if column is None else ("weights", "queries")
@@ -466,6 +523,18 @@ def missing_notes(
         if undefined:
             effect += f", but {', '.join(undefined)} {'is' if len(undefined) == 1 else 'are'} undefined for them"
         yield f"{name} does not answer {n_missing} of {n_queries} queries: {effect}"
+
+
+def repeat_notes(run: Run, scores: RunScores, policies: Policies) -> Iterator[str]:
+    """Say how many rows repeat a doc of the same query, which are dropped."""
+    from rankscope.align.top import listed_docs
+
+    lists = listed_docs(run, scores.query_ids, policies, depth=None).docs
+    repeats = [len(docs) - len(set(docs)) for docs in lists]
+    if n := sum(repeats):
+        rows, of = counted(n, "row"), counted(sum(map(bool, repeats)), "query")
+        repeat = "repeats" if n == 1 else "repeat"
+        yield f"{scores.name}: {rows} of {of} {repeat} a doc: only Uniqueness counts that, other measures the first row"
 
 
 def undefined_if_missing(scores: RunScores) -> tuple[str, ...]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 
-UNSAFE = re.compile(
+UNSAFE = (
     "[\x00-\x1f\x7f-\x9f"  # controls: escape, bell, carriage return, those of eight bits
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of writing
     "\u2028\u2029"  # end a line
     "\ud800-\udfff\ufdd0-\ufdef"  # no characters: bytes that are not UTF-8, halves, what no file may hold
     f"{''.join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))}]"
 )
+"""A pattern; compiled when the first text needs it, since most programs never meet one."""
 
 
 def printable(text: str) -> str:
     r"""Return a text on one line in which controls are seen as escapes such as \x1b."""
-    return text if text.isprintable() else UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text)
+    return text if text.isprintable() else re.sub(UNSAFE, lambda match: ascii(match[0])[1:-1], text)
 
 
 def counted(n: int, noun: str) -> str:

@@ -23,14 +23,15 @@ from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, reduce
 from importlib import import_module
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rankscope.errors import OptionError, RankscopeError, RankscopeWarning, did_you_mean
+from rankscope.light import LightRecord
 
 Part = TypeVar("Part")
 
 
-class Entry(NamedTuple):
+class Entry(LightRecord):
     """Where a part is, as "module:object" or "module", and what it is in a few words."""
 
     target: str

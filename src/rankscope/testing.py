@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -66,6 +67,8 @@ def check_words(spec: MeasureSpec, measure: Measure) -> None:
 
 def check_example(spec: MeasureSpec, _measure: Measure) -> None:
     example = spec.example
+    strange = Counter(grade for grade in example.grades if grade is not None) - Counter(example.judged)
+    require(not strange, spec, f"its example has grades in the ranking that were not judged: {[*strange.elements()]}")
     score = float(Measure.of(spec, example.params).score(example_hits(example), extras=example.extras)[0])
     wanted = example.score
     require(math.isclose(score, wanted, abs_tol=SLACK), spec, f"its example gives {score!r} instead of {wanted!r}")

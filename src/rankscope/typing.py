@@ -53,4 +53,5 @@ class EvaluateOptions(PolicyOptions, total=False):
     ontology: Any
     queries: Any
     weights: str | None
+    unjudged_queries: Literal["skip", "zero"] | None
     anyway: bool

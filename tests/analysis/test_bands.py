@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.analysis.bands import BANDS, Band, band_of, find_bands, parse_bands
+import rankscope as rs
+from rankscope.analysis.bands import BANDS, Band, band_of, find_bands, in_one_line, parse_bands
 from rankscope.errors import MeasureError, OptionError
 from rankscope.measures.registry import REGISTRY
 from rankscope.report.evaluation import load_bands
@@ -33,7 +34,23 @@ best_position = [[1, 4, "seen"], [4, inf, "overlooked"]]
         ("doctor-search", "nDCG@5", 0.7999, "good"),
         ("doctor-search", "nDCG", 0.5, "good"),
         ("doctor-search", "nDCG", 0.49, "poor"),
-        ("doctor-search", "nDCG", 1.0, "very good"),
+        ("doctor-search", "nDCG", 1.0, "perfect"),
+        # its example of SVT ablation: good precision, moderate recall and MRR, good nDCG
+        ("doctor-search", "P@3", 2 / 3, "good"),
+        ("doctor-search", "R@5", 0.60, "moderate"),
+        ("doctor-search", "MRR", 0.5, "moderate"),
+        ("doctor-search", "nDCG@5", 0.75, "good"),
+        ("doctor-search", "P@5", 1.0, "perfect"),
+        ("doctor-search", "R@3", 0.0, "zero"),
+        ("doctor-search", "RR", 0.33, "poor"),
+        # podcast coverage: 1.0 maximum diversity, 0.5 two results per podcast, 0.1 low diversity
+        ("podcast", "Distinct(field='podcast_id')", 1.0, "maximum"),
+        ("podcast", "podcast_coverage", 0.5, "medium"),
+        ("podcast", "podcast_coverage", 0.1, "low"),
+        ("podcast", "result_uniqueness", 1.0, "full"),
+        ("podcast", "result_uniqueness", 0.8, "reduced by duplicates"),
+        ("podcast-release", "Uniqueness", 1.0, "excellent"),
+        ("podcast-release", "Uniqueness", 0.99, "below target"),
         ("podcast", "nDCG@10", 0.85, "excellent"),
         ("podcast-release", "nDCG@10", 0.85, "good"),
         ("podcast", "nDCG@10", 0.6, "good"),
@@ -82,7 +99,8 @@ def test_rounding_does_not_cost_the_top_word():
 @pytest.mark.parametrize("profile", BANDS.values(), ids=lambda profile: profile.name)
 def test_bands_follow_one_another_over_the_whole_range(profile):
     for name, bands in profile.bands.items():
-        assert all(band.low < band.high for band in bands)
+        assert all(band.low < band.high for band in bands[1:-1])
+        assert all(band.low <= band.high for band in (bands[0], bands[-1]))  # 0 or 1 may have a word of its own
         assert all(one.high == other.low for one, other in itertools.pairwise(bands))
         base = name.partition("@")[0]
         if base in REGISTRY:  # families of measures may come as plugins
@@ -93,6 +111,25 @@ def test_bands_follow_one_another_over_the_whole_range(profile):
 def test_a_band_in_words():
     assert str(Band(0.7, 0.9, "very good")) == "very good, 0.7-0.9"
     assert str(Band(4, math.inf, "overlooked")) == "overlooked, 4+"
+    assert str(Band(1, 1, "perfect")) == "perfect, 1"
+
+
+def test_one_line_in_words():
+    """The doctor search's example: 2 of 3, 3 of 5, first at rank 2; its nDCG of .75 is impossible, .51 is good, too."""
+    qrels, run = {"SVT": list("abcde")}, {"SVT": ["x", "a", "b", "y", "c"]}
+    scores = rs.evaluate(qrels, run, "P@3 R@5 RR nDCG@5 Judged@3")["run"]
+    line = "good precision@3, moderate recall@5, moderate reciprocal rank, good nDCG@5"
+    assert in_one_line(scores, find_bands("doctor-search")) == line
+    assert rs.diagnose(qrels, run, k=5, bands="doctor-search").in_words == (
+        "moderate precision@5, moderate recall@5, moderate reciprocal rank, good nDCG@5"
+    )
+    diverse = rs.evaluate({"q": ["a"]}, {"q": ["a", "b"]}, "ILD P@10", embeddings={"a": [1, 0], "b": [1, 0.1]})["run"]
+    assert in_one_line(diverse, find_bands("podcast")) == "very similar content, precision@10 below target"
+
+
+def test_a_word_for_the_best_score_alone(toml):
+    ours = load_bands(toml('[bands]\nP = [[0, 0, "none"], [0, 1, "some"], [1, 1, "all"]]\n'))
+    assert [band_of(score, "P@5", ours).word for score in (0, 0.2, 1)] == ["none", "some", "all"]
 
 
 @pytest.fixture
@@ -126,6 +163,7 @@ def test_bands_of_ones_own(toml):
         ('[[0, 0.9, "a"]]', "no word above 0.9, but scores go up to 1", "end 'a' at 1"),
         ("[[0, 1]]", r"is not \[low, high, word\]", "bands"),
         ('[[0, 1, ""]]', r"is not \[low, high, word\]", "bands"),
+        ('[[0, 0.5, "a"], [0.5, 0.5, "b"], [0.5, 1, "c"]]', "does not go from a number up to a larger one", "bands"),
         ('[[1, 0, "a"]]', "does not go from a number up to a larger one", "bands"),
         ('[["0", 1, "a"]]', "does not go from a number", "bands"),
         ("[]", "bands are a list", "bands"),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
+from statsmodels.stats.multitest import multipletests
 
 import rankscope as rs
 from rankscope.analysis.diagnose import Diagnosis
@@ -15,6 +17,7 @@ from rankscope.analysis.diagnose.checks import CHECKS, severity_of
 from rankscope.analysis.diagnose.records import DiagnosisFinding
 from rankscope.errors import GradeError, InputError, OptionError
 from rankscope.measures.parse import parse_measure
+from rankscope.report.diagnosis import tables_of
 
 LOG3 = math.log2(3)
 NOTHING_FOUND = pytest.mark.filterwarnings("ignore:.*judged docs are retrieved:rankscope.errors.RankscopeWarning")
@@ -45,6 +48,62 @@ def relevant(n: int, grade: int = 1, prefix: str = "r") -> dict[str, int]:
 
 
 BAD = {"b0": 0, "b1": 0, "b2": 0}
+
+
+# ------------------------------------------------------------------------------------ slices by intent and clarity
+
+CLEAR, VAGUE = (1, 1, 1, 2, 1, 1), (4, 3, 5, 4, 3, 4)
+"""At which rank the one relevant doc stands, for clear queries and for vague ones."""
+
+
+@pytest.fixture
+def clear_and_vague():
+    ranks = {f"q{i:02}": rank for i, rank in enumerate([*CLEAR, *VAGUE])}
+    qrels = {query: {"r": 1, "b": 0} for query in ranks}
+    run = {query: ranked(*fill(rank - 1), "r", "b") for query, rank in ranks.items()}
+    queries = {
+        query: {"text": "x", "clarity": "clear" if i < 6 else "vague", "intent": "book" if i % 2 else "ask", "size": i}
+        for i, query in enumerate(ranks)
+    }
+    return qrels, run, queries
+
+
+def test_slices_by_clarity_and_intent(clear_and_vague):
+    qrels, run, queries = clear_and_vague
+    diagnosis = rs.diagnose(qrels, run, queries=queries)
+    assert [(one.attribute, one.value, one.n_queries) for one in diagnosis.slices] == [
+        ("clarity", "clear", 6), ("clarity", "vague", 6), ("intent", "ask", 6), ("intent", "book", 6),
+    ]  # fmt: skip
+    gains = [[1 / math.log2(rank + 1) for rank in ranks] for ranks in (CLEAR, VAGUE)]
+    clear, vague, ask, book = diagnosis.slices
+    assert clear.losses.score == pytest.approx(np.mean(gains[0]))
+    assert clear.score_of_others == vague.losses.score == pytest.approx(np.mean(gains[1]))
+    assert (clear.losses.not_retrieved, vague.recall) == (0, 1)
+    assert vague.losses.order == pytest.approx(1 - np.mean(gains[1]))
+    every = [*gains[0], *gains[1]]
+    welch = [
+        scipy.stats.ttest_ind(*pair, equal_var=False).pvalue
+        for pair in (gains, gains[::-1], (every[::2], every[1::2]), (every[1::2], every[::2]))
+    ]
+    assert [one.p for one in (clear, vague, ask, book)] == pytest.approx(welch)
+    adjusted = multipletests(welch, method="fdr_bh")[1]
+    assert [one.p_adjusted for one in (clear, vague, ask, book)] == pytest.approx(list(adjusted))
+    [finding] = [one for one in diagnosis.findings if one.code == "weak_slice"]
+    assert finding.what == f"clarity vague: nDCG@10 is {np.mean(gains[1]):.2f}, that of all other queries {np.mean(gains[0]):.2f}"  # fmt: skip
+    assert finding.examples[0].query == "q08"  # at rank 5
+    assert "clarity" in finding.helps
+    assert rs.diagnose(qrels, run).slices == ()
+
+
+def test_slices_by_other_attributes_only_where_asked_for(clear_and_vague):
+    qrels, run, queries = clear_and_vague
+    assert {one.attribute for one in rs.diagnose(qrels, run, queries=queries, by="size").slices} == {"size"}
+    few = {query: {"clarity": "clear" if i < 4 else "vague"} for i, query in enumerate(queries)}
+    assert rs.diagnose(qrels, run, queries=few).slices[0].p is None  # four queries are too few
+    with pytest.raises(InputError, match="no attribute 'goal'"):
+        rs.diagnose(qrels, run, queries=queries, by="goal")
+    with pytest.raises(OptionError, match="by is given, but no queries"):
+        rs.diagnose(qrels, run, by="size")
 
 
 # ---------------------------------------------------------------------------------------- findings, one by one
@@ -418,8 +477,18 @@ def test_fractional_grades_need_a_threshold():
 @NOTHING_FOUND
 def test_empty_lists_are_no_trouble():
     diagnosis = rs.diagnose({"a": {"r": 1}, "b": {"r": 1}}, {"a": {"x": 1.0}})
-    assert diagnosis.losses.not_retrieved == 1
+    losses = diagnosis.losses
+    assert (losses.score, losses.not_retrieved, losses.not_answered) == (0, 0.5, 0.5)
     assert [cut.depth for cut in diagnosis.pool] == [1]
+
+
+def test_what_unanswered_queries_cost_is_not_blamed_on_retrieval():
+    qrels = {query: {"r": 1} for query in ("a", "b", "c")}
+    diagnosis = rs.diagnose(qrels, {"a": ["r"]})
+    assert (diagnosis.losses.not_retrieved, diagnosis.losses.not_answered) == (0, pytest.approx(2 / 3))
+    assert "(0.67 of 0.67) is lost in queries that the run does not answer. Find out first why" in diagnosis.summary
+    rows = next(tables_of(diagnosis, per_query=False)).rows
+    assert [cell.text for cell in rows[-1]] == ["lost by queries without an answer", "0.6667"]
 
 
 def test_redundant_results_are_found_where_there_are_embeddings():

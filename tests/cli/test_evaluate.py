@@ -65,9 +65,47 @@ def test_best_of_several_runs_is_marked(rankscope, small):
 
 
 def test_where_lower_is_better_the_lowest_is_marked(rankscope, small):
-    done = rankscope("evaluate", "qrels.txt", "good.run", "poor.run", "-m", "FirstRel", "--missing", "skip")
-    assert cells(done.out)["good"] == ["1.0000*"]
-    assert cells(done.out)["poor"] == ["2.0000"]
+    (small / "other.run").write_text("q1 Q0 b 1 2 x\nq1 Q0 a 2 1 x\nq2 Q0 a 1 1 x\n")
+    done = rankscope("evaluate", "qrels.txt", "good.run", "other.run", "-m", "FirstRel")
+    assert [row[-1] for row in (cells(done.out)["good"], cells(done.out)["other"])] == ["1.0000*", "1.5000"]
+
+
+FINDS_LESS = "q1 Q0 a 1 2 x\nq2 Q0 x 1 1 x\n"
+FINDS_ALL = "q1 Q0 x 1 2 x\nq1 Q0 a 2 1 x\nq2 Q0 x 1 2 x\nq2 Q0 c 2 1 x\n"
+
+
+def test_the_run_that_finds_less_is_not_the_best_by_first_rank(rankscope, small):
+    """By hand: less finds a at rank 1 and nothing for q2; more finds both, each at rank 2."""
+    (small / "less.run").write_text(FINDS_LESS)
+    (small / "more.run").write_text(FINDS_ALL)
+    command = ("evaluate", "qrels.txt", "less.run", "more.run", "-m", "FirstRel MeanRel RR")
+    done = rankscope(*command)
+    assert "less   1.0000 (n=1)   1.0000 (n=1)   0.5000\n" in done.out
+    assert "more   2.0000 (n=2)   2.0000 (n=2)   0.5000\n" in done.out
+    assert "no best FirstRel, MeanRel: not over the same queries, so that a run could win by finding less" in done.out
+    assert "*" not in done.out
+    assert "| less | 1.0000 (n=1) | 1.0000 (n=1) | 0.5000 |" in rankscope(*command, "--format", "markdown").out
+    lines = rankscope(*command, "--format", "csv").out.splitlines()
+    assert lines[:2] == ["run,FirstRel,FirstRel n,MeanRel,MeanRel n,RR", "less,1.0,1,1.0,1,0.5"]
+    first = json.loads(rankscope(*command, "--format", "jsonl").out.splitlines()[0])
+    assert first == {"run": "less", "FirstRel": 1, "MeanRel": 1, "RR": 0.5, "FirstRel n": 1, "MeanRel n": 1}
+    stored = json.loads(rankscope(*command, "--format", "json").out)
+    assert [run["n"] for run in stored["runs"]] == [
+        {"FirstRel": 1, "MeanRel": 1, "RR": 2},
+        {"FirstRel": 2, "MeanRel": 2, "RR": 2},
+    ]
+    rankscope(*command, "-o", "report.html")
+    page = (small / "report.html").read_text("utf-8")
+    assert "1.0000 (n=1)" in page
+    assert "n: how many queries the mean is over" in page
+
+
+def test_no_verdict_by_a_rank_that_one_of_the_two_does_not_have(rankscope, small):
+    (small / "less.run").write_text(FINDS_LESS)
+    (small / "more.run").write_text(FINDS_ALL)
+    done = rankscope("compare", "qrels.txt", "less.run", "more.run", "-m", "FirstRel", "--fail-if-worse")
+    assert done.code == 2
+    assert "Not comparable. less finds nothing for 1 query where the other one does" in done.out
 
 
 def test_equal_runs_are_not_marked(rankscope, small):
@@ -79,7 +117,8 @@ def test_equal_runs_are_not_marked(rankscope, small):
 def test_many_measures_stand_below_one_another(rankscope, small):
     done = rankscope("evaluate", "qrels.txt", "good.run", "poor.run", "--profile", "beir")
     assert done.out.split("\n")[0].split() == ["measure", "good", "poor"]
-    assert cells(done.out)["P@3"] == ["0.5000*", "0.3333"]  # (1/3 + 2/3)/2; poor: 1/3, q2 is skipped
+    # (1/3 + 2/3)/2; poor: 1/3, q2 is skipped, so that the means are over different queries
+    assert cells(done.out)["P@3"] == ["0.5000", "(n=2)", "0.3333", "(n=1)"]
 
 
 def test_counts_have_no_decimals(rankscope, small):

@@ -138,6 +138,15 @@ def test_scores_against_other_qrels_are_an_error(rankscope, folder):
     assert (anyway.code, outcome, verdict) == (2, "error", "not_comparable")
 
 
+def test_queries_without_an_answer_are_an_error_also_where_scores_are_compared(rankscope, folder):
+    for name in ("base", "half"):
+        rankscope("evaluate", folder / "qrels", folder / f"{name}.run", "-m", "nDCG@10", "-o", folder / f"{name}.json")
+    for files in (("qrels", "base.run", "half.run"), ("--scores", "base.json", "half.json")):
+        done, outcome, _ = gate(rankscope, folder, *files)
+        assert (done.code, outcome) == (2, "error")
+        assert f"half does not answer {N - N // 2} of {N} queries" in done.err
+
+
 def test_non_inferiority(rankscope, folder):
     files = [folder / name for name in ("qrels", "base.run", "better.run")]
     assert rankscope("compare", *files, "-m", "nDCG@10", "--require", "non-inferior").code == 0
@@ -273,7 +282,7 @@ def test_a_measure_that_finds_nothing_does_not_pass(rankscope, folder):
     files = [folder / name for name in ("qrels", "base.run", "lost.run")]
     done = rankscope("compare", *files, "-m", "FirstRel@10", "--fail-if-worse")
     assert done.code == 2
-    assert "undefined for one of the two on 25 of 40 queries" in done.err
+    assert "lost finds nothing for 25 queries where the other one does, and FirstRel@10 leaves them out" in done.err
     limit = rankscope("evaluate", files[0], files[2], "--fail-under", "FirstRel@10=5")
     assert limit.code == 2
 

@@ -1,6 +1,7 @@
 """`rankscope import`."""
 
 import json
+import shlex
 
 import pytest
 
@@ -49,6 +50,96 @@ def test_the_next_step_works(rankscope, save):
     scored = rankscope(*command.split(), "--profile", "ranking_algo", "--format", "csv")
     assert scored.code == 0
     assert ",0.5," in scored.out.splitlines()[1]
+
+
+def doctor_export(case, flagged, chosen):
+    """Two variants; one flag and one choice in each."""
+
+    def variant(name, docs):
+        return {
+            "name": name,
+            "top3Results": [
+                {
+                    "practitionerId": doc,
+                    "practitionerName": f"Dr {doc}",
+                    "bm25Score": 3 - place,
+                    "relevanceFlagged": {"flagged": True, "reason": "too far"} if doc == flagged else None,
+                    "bookingProxy": doc == chosen,
+                }
+                for place, doc in enumerate(docs)
+            ],
+        }
+
+    variants = [variant("parallel", ["a", "b", "c"]), variant("algorithmic", ["c", "b", "a"])]
+    precision = {"parallel": 0.5, "algorithmic": 0.25}
+    measured = {"precisionAt3": precision, "groundTruth": [chosen]}
+    return {"testCase": {"id": case, "userQuery": f"text {case}"}, "variants": variants, "measurements": measured}
+
+
+def test_many_files_at_once_and_every_next_step_works(rankscope, save, tmp_path):
+    save(doctor_export("c1", "c", "a"), "one.json")
+    save(doctor_export("c2", "c", "b"), "two.json")
+    done = rankscope("import", "one.json", "two.json", "-o", "doctors")
+    lines = done.out.splitlines()
+    assert lines[0] == "doctor-export: 2 files as one collection"
+    assert "  runs       2 (parallel, algorithmic)" in lines
+    assert '  flags      4 (parallel 2, algorithmic 2; most often c (4); "too far" 4)' in lines
+    assert "  choices    4 (parallel 2, algorithmic 2; most often a (2), b (2))" in lines
+    assert "  scores     4 (of single queries, as the file states them)" in lines
+    steps = [line.removeprefix("next: rankscope ") for line in lines if line.startswith("next: ")]
+    assert len(steps) == 3
+    for step in steps:
+        assert rankscope(*shlex.split(step)).code == 0
+    chosen = rankscope(*shlex.split(steps[1]), "--format", "csv").out.splitlines()
+    assert chosen[1].split(",")[:2] == ["parallel", "0.75"], "ranks 1 and 2"
+    assert chosen[2].split(",")[0] == "algorithmic"
+    assert float(chosen[2].split(",")[1]) == pytest.approx((1 / 3 + 1 / 2) / 2)
+    compared = rankscope("compare", "--scores", "doctors/scores.jsonl", "--format", "json")
+    assert compared.code == 0
+    assert json.loads(compared.out)["primary"] == "precisionAt3"
+
+
+def test_kept_judgments_can_be_looked_at_again(rankscope, save):
+    rankscope("import", save(doctor_export("c1", "c", "a"), "one.json"), "-o", "doctors")
+    done = rankscope("import", "doctors/judgments.jsonl")
+    assert done.out.splitlines()[0] == "judgments: single judgments"
+    assert '  flags      2 (parallel 1, algorithmic 1; most often c (2); "too far" 2)' in done.out
+
+
+def test_the_query_of_a_csv(rankscope, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("Variant,Rank,Practitioner ID,Practitioner Name\nparallel,1,p1,Ann\n")
+    assert rankscope("import", "x.csv", "--query", "I need SVT ablation", "-o", "svt").code == 0
+    row = json.loads((tmp_path / "svt/queries.jsonl").read_text())
+    assert row == {"id": "i-need-svt-ablation", "text": "I need SVT ablation"}
+
+
+def test_test_cases_with_practitioners_are_a_whole_collection(rankscope, save):
+    save([{"id": "p1", "name": "Dr A", "specialty": "Cardiology"}], "people.json")
+    turns = [{"role": "user", "content": "my heart races"}]
+    cases = {"testCases": [{"id": "c", "userQuery": "svt", "groundTruth": ["A"], "conversation": turns}]}
+    done = rankscope("import", save(cases), "--practitioners", "people.json", "-o", "doctors")
+    assert done.out.splitlines()[-1] == "next: rankscope init --collection doctors"
+    assert rankscope("init", "--collection", "doctors").code == 0
+    shown = rankscope("collection", "show", "doctors")
+    assert shown.code == 0
+    assert "problems   none" in shown.out
+
+
+def test_a_folder_that_is_there(rankscope, save, tmp_path):
+    rankscope("import", save(CASES), "-o", "hpo")
+    done = rankscope("import", save(CASES, "more.json"), "-o", "hpo")
+    assert done.code == 2
+    assert "hpo is there already, and nothing is added to it" in done.err
+    assert "all files at once" in done.err
+
+
+def test_check_of_several_files(rankscope, save):
+    wrong = save([{"text": "a", "expected_hpo_ids": ["HP:1"]}], "wrong.json")
+    done = rankscope("import", "--check", save(CASES), wrong)
+    assert done.code == 1
+    assert "cases.json: a valid test-case file" in done.out
+    assert "wrong.json: 1 problem" in done.out
 
 
 def test_json(rankscope, save):

@@ -50,6 +50,16 @@ def test_with_flags(rankscope, tmp_path):
     assert project.collections["mini"].path == tmp_path / "mini"
 
 
+def test_queries_in_another_language_get_a_model_that_knows_it(rankscope, mini, tmp_path):
+    (mini / "queries.jsonl").write_text('{"_id": "q1", "text": "Anfall", "language": "de"}\n')
+    assert rankscope("init", "--yes").code == 0
+    assert load_project().systems["dense"].options["model"] == "multilingual"
+    assert "not all queries are in English" in (tmp_path / "rankscope.toml").read_text()
+    (mini / "queries.jsonl").write_text('{"_id": "q1", "text": "fits", "language": "en-GB"}\n')
+    assert rankscope("init", "--yes", "--force").code == 0
+    assert "model" not in load_project().systems["dense"].options
+
+
 def test_it_finds_the_collections_of_the_folder(rankscope):
     assert rankscope("init", "--yes").code == 0
     project = load_project()

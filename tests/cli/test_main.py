@@ -73,7 +73,13 @@ def test_interrupt_is_not_a_traceback(rankscope, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "command", ["evaluate qrels.txt hybrid.run -q -m nDCG@10 --format csv", "measures", "convert hybrid.run -"]
+    "command",
+    [
+        "evaluate qrels.txt hybrid.run -q -m nDCG@10 --format csv",
+        "diagnose qrels.txt hybrid.run",
+        "measures",
+        "convert hybrid.run -",
+    ],
 )
 def test_a_reader_who_leaves_early_is_no_error(cookbook, command):
     done = subprocess.run(
@@ -85,6 +91,7 @@ def test_a_reader_who_leaves_early_is_no_error(cookbook, command):
     )
     assert b"Traceback" not in done.stderr
     assert b"BrokenPipe" not in done.stderr
+    assert b"bug" not in done.stderr
 
 
 def test_pipes_get_no_colour(start, cookbook):

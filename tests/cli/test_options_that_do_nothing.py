@@ -12,12 +12,17 @@ REFUSED = {
     "report scores.json --target 0.5 -o x.html": "--target goes with --chart trend",
     "report scores.json --chart trend --margin 0.5 -o x.svg": "--margin is for reports",
     "report one.json --baseline dense -o x.html": "--baseline is for several systems",
+    "evaluate qrels.txt bm25.run --intervals --per-query": "--intervals does not go with --per-query",
+    "evaluate qrels.txt bm25.run --intervals --format jsonl": "--intervals does not go with --format jsonl",
+    "evaluate qrels.txt bm25.run --intervals --chart curves -o x.svg": "--chart and --intervals do not go together",
     "plan --sd 0.1 --detect 0.02 --missing skip": "--missing is about runs",
     "plan --sd 0.1 --detect 0.02 --complete": "--complete is about runs",
     "plan --sd 0.1 --detect 0.02 --run-format csv": "--run-format is about runs",
     "plan --sd 0.1 --detect 0.02 --qrels-columns a=b": "--qrels-columns is about runs",
     "plan --scores scores.json --detect 0.02 --ties given": "--ties is about runs",
     "compare --scores scores.json --run-format csv": "--run-format is about runs",
+    "compare --scores scores.json --unjudged-queries zero": "--unjudged-queries is about runs",
+    "evaluate qrels.txt bm25.run --format trec --unjudged-queries zero": "--unjudged-queries does not go with",
     "fuse bm25.run dense.run --method borda --k 10": "borda has no constant",
 }
 

@@ -21,6 +21,7 @@ CALLS = {
     "diagnose --format": "diagnose qrels.txt bm25.run --format table -o OUT",
     "convert": "convert bm25.run OUT",
     "convert --to": "convert bm25.run OUT --to json",
+    "embed": "embed nowhere -o OUT",
     "fuse": "fuse bm25.run dense.run -o OUT",
     "plan": "plan qrels.txt bm25.run dense.run --detect 0.1 -o OUT",
     "plan --format": "plan qrels.txt bm25.run dense.run --detect 0.1 --format json -o OUT",

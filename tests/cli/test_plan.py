@@ -141,7 +141,7 @@ def test_output_goes_to_a_file(rankscope, tmp_path):
         ([], "at least two runs, or a spread"),
         (["qrels.txt", "bm25.run", "--detect", 0.02], "at least two runs"),
         (["qrels.txt", "bm25.run", "dense.run", "--sd", 0.1], "--sd and files"),
-        (["qrels.txt", "bm25.run", "bm25.run", "--detect", 0.02], "the same amount on every query"),
+        (["qrels.txt", "bm25.run", "bm25.run", "--detect", 0.02], "has the same nDCG@10 as bm25.run on every query"),
         (["--sd", 0, "--detect", 0.02], "not a number above 0"),
         (["--sd", "much", "--detect", 0.02], "not a number above 0"),
         (["--sd", 0.1, "--detect", 0.02, "--alpha", 1], "between 0 and 1"),

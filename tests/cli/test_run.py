@@ -249,12 +249,12 @@ def with_texts(small):
 def test_a_system_without_ids_of_docs_is_left_out(run, with_texts):
     outcome = run()
     assert outcome.code == 2
-    assert "error: texts is left out: 0 of 30 retrieved ids are docs of the collection" in outcome.err
-    assert "these look like texts, not ids" in outcome.err
-    assert "--fresh --only texts; --anyway" in outcome.err
+    words = "40 of 40 queries were answered with texts instead of ids of docs"
+    assert f"error: texts is left out: {words}" in outcome.err
+    assert 'such as "d0", then run again' in outcome.err
     assert "4 queries failed" in outcome.err
     text = " ".join(outcome.out.split())
-    assert "VERDICT texts is left out. 0 of 30 retrieved ids" in text
+    assert f"VERDICT texts is left out. {words}" in text
     assert "picky vs one" in text
     assert re.search(r"^ *texts( +-){6}.* left out$", outcome.out, flags=re.MULTILINE)
 
@@ -284,11 +284,19 @@ def test_where_nothing_is_left_to_compare(run, with_texts):
     assert "Nothing was retrieved" not in outcome.out
 
 
+def write_strange(small):
+    """Add a system to the project that returns ids of another collection."""
+    strange = "def strange(query):\n    return [(f'x{doc}', score) for doc, score in docs_for(query.id)]\n"
+    (small.folder / "strange_ids.py").write_text(f"from {small.module} import docs_for\n\n\n{strange}")
+    small.write(WITH_TEXTS + "[systems.strange]\ntype = 'python'\nfunction = 'strange_ids:strange'\nrecords = true\n")
+
+
 def test_anyway_it_is_compared(run, with_texts):
-    outcome = run("--anyway", "--only", "one", "--only", "texts")
+    write_strange(with_texts)
+    outcome = run("--anyway", "--only", "one", "--only", "strange")
     assert (outcome.code, outcome.err) == (0, "")
     assert "It is compared anyway." in " ".join(outcome.out.split())
-    assert "texts vs one" in outcome.out
+    assert "strange vs one" in outcome.out
 
 
 PAIR = """
@@ -324,6 +332,15 @@ def test_the_gate_fails_where_a_system_is_worse(run, with_worst):
     assert 'failures="1" errors="0"' in (with_worst.folder / "gate.xml").read_text()
 
 
+def test_the_gate_of_several_collections_names_each(run, with_worst):
+    file = with_worst.folder / "rankscope.toml"
+    file.write_text(file.read_text().replace("[systems.one]", '[collections.again]\npath = "small"\n[systems.one]'))
+    outcome = run("--fail-if-worse")
+    assert outcome.code == 1
+    for name in ("small", "again"):
+        assert f"gate: worst vs one ({name}): failed: worst is worse." in outcome.err
+
+
 def test_failed_queries_and_left_out_systems_are_errors_of_the_gate(run, small, with_texts):
     small.write(SYSTEMS)  # picky fails on 4 of 40 queries, which is not more than 10 %
     assert run("--fail-if-worse").code in (0, 1)
@@ -334,7 +351,8 @@ def test_failed_queries_and_left_out_systems_are_errors_of_the_gate(run, small, 
     outcome = run("--fail-if-worse")
     assert outcome.code == 2
     assert "gate: texts: error: It is left out" in outcome.err
-    kept = run("--fail-if-worse", "--anyway", "--only", "one", "--only", "texts")
+    write_strange(small)
+    kept = run("--fail-if-worse", "--anyway", "--only", "one", "--only", "strange")
     assert kept.code == 2
     assert "Not comparable." in kept.out
 

@@ -16,6 +16,7 @@ from rankscope.comparison.known_measures import range_of
 from rankscope.comparison.verdict import MIN_UNITS
 from rankscope.demo import demo_file
 from rankscope.errors import OptionError
+from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report.comparison import report_of
 from rankscope.report.render import render
@@ -544,7 +545,9 @@ def test_an_interval_holds_no_difference_that_is_impossible():
     assert (pair.ci.high < 0) == (pair.p.adjusted <= 0.05)
     assert min(pair.ci_equivalence.low, pair.ci_check.t.low) >= -1
     unknown = only(compare_scores(scores_of({"a": a, "b": b}, measure="theirs")))
-    assert unknown.ci.low == pytest.approx(pair.delta - half)
+    assert unknown.ci == pair.ci  # scores between 0 and 1 are taken to be made so
+    unknown = only(compare_scores(scores_of({"a": 2 * a, "b": 2 * b}, measure="theirs")))
+    assert unknown.ci.low == pytest.approx(2 * (pair.delta - half))
 
 
 def test_the_family_of_exploratory_measures_is_named(demo_comparison):
@@ -617,3 +620,55 @@ def test_a_stratum_has_enough_queries_from_the_number_on_that_a_verdict_needs(n_
     rare, usual = only(compare_scores(scores, queries=kinds, by="kind")).strata
     assert (rare.too_few, usual.too_few) == (too_few, False)
     assert rare.stands_out is not too_few
+
+
+@pytest.mark.parametrize(("n", "in_full"), [(999, True), (1_000, False)])
+def test_other_measures_over_very_many_queries_are_left_without_resamples_of_their_own(n, in_full):
+    noise = np.resize(NOISE, n)
+    columns = {name: np.column_stack([0.5 + sign * noise] * 2) for name, sign in (("a", 1), ("b", -1))}
+    scores = scores_of({name: column[:, 0] for name, column in columns.items()})
+    both = tuple(
+        replace(run, measures=("nDCG@10", "AP"), values=columns[name], undefined=np.isnan(columns[name]),
+                aggregates=("mean", "mean"))
+        for name, run in scores.items()
+    )  # fmt: skip
+    (group,) = compare_scores(replace(scores, runs=both), n_resamples=99, alpha=0.1).groups
+    primary, other = group.comparisons
+    assert (primary.measure, primary.bayes is not None) == ("nDCG@10", True)
+    assert (other.measure, other.bayes is not None) == ("AP", in_full)
+
+
+ONE_DOC = {  # at P@1: of 200 docs of the first system 100 are judged, 42 of them relevant; r95 is about 0.5
+    "stands": 100,  # 58 of 100 unjudged docs would have to be relevant, which is more than 0.8 * 0.5
+    "cautious": 77,  # 35 of 100, between 0.6 * 0.5 and 0.8 * 0.5
+    "not_safe": 62,  # 20 of 100
+}
+
+
+@pytest.mark.parametrize(("n_more", "known"), [(0, set(ONE_DOC)), (23, {"not_safe"})])
+def test_among_many_pairs_tipping_points_are_looked_for_only_where_nothing_is_safe(n_more, known):
+    found = {**ONE_DOC, **{f"more {i}": 100 for i in range(n_more)}}
+    queries = [f"q{i:03}" for i in range(200)]
+    qrels = {query: {"low": int(i < 42)} if i < 100 else {} for i, query in enumerate(queries)}
+    runs = {"low": {query: {"low": 1.0} for query in queries}}
+    for name, n_relevant in found.items():
+        runs[name] = {query: {name: 1.0} for query in queries}
+        for i, query in enumerate(queries):
+            qrels[query][name] = int(i < n_relevant)
+    checks = {
+        item.pair.b: item.unjudged for item in rs.compare(qrels, runs, "P@1", unjudged="uncertain", n_resamples=999)
+    }
+    assert {name: checks[name].strength for name in ONE_DOC} == {name: name for name in ONE_DOC}
+    assert {name for name in ONE_DOC if checks[name].tipping_point_known} == known
+    assert checks["not_safe"].tipping_point == pytest.approx(0.2, abs=0.02)
+
+
+def test_what_unjudged_docs_could_change_is_not_asked_where_nothing_is_claimed():
+    queries = [f"q{i:03}" for i in range(40)]
+    qrels = {query: {"a": int(i % 2), "b": int(i % 3 == 0), "c": 1, "d": 0} for i, query in enumerate(queries)}
+    runs = {name: {query: {name: 2.0, f"unjudged {name}": 1.0} for query in queries} for name in ("a", "b")} | {
+        "copy": {query: {"a": 2.0, "unjudged c": 1.0} for query in queries}
+    }
+    unclear, same = rs.compare(qrels, runs, "P@2", unjudged="uncertain")
+    assert (unclear.final_verdict.code, unclear.unjudged) == ("cannot_tell", None)
+    assert (same.pair.delta, same.unjudged) == (0, None)

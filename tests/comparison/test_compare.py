@@ -146,14 +146,16 @@ def test_strata_are_reported_separately_and_marked_where_they_differ():
     assert parts["question"].wins == 30
 
 
-def test_languages_are_never_pooled_unless_asked():
-    languages = {query: {"language": "de" if i < 20 else "en"} for i, query in enumerate(QUERIES)}
+@pytest.mark.parametrize("names", [("de", "en"), ("DE", "EN")])
+def test_languages_are_never_pooled_unless_asked(names):
+    languages = {query: {"language": names[i >= 20]} for i, query in enumerate(QUERIES)}
     runs = {"even": EVEN, "better": BETTER}
     apart = rs.compare(qrels_for(QUERIES), runs, "RR@10", queries=languages)
-    assert [group.name for group in apart.groups] == ["de", "en"]
+    assert [group.name for group in apart.groups] == list(names)
     assert next(iter(apart)).pair.p.family_size == 2
     pooled = rs.compare(qrels_for(QUERIES), runs, "RR@10", queries=languages, pool=True)
     assert [(group.name, group.pooled) for group in pooled.groups][-1] == ("all languages pooled", True)
+    assert [set(spread.by_language) for spread in pooled.languages] == [set(names)] * 2
     assert [(item.judged.a, item.judged.b) for item in apart] == [(1, 1), (1, 1)]
     assert [item.movement.difference for item in apart] == [pytest.approx(item.pair.delta) for item in apart]
     spread = {s.system: s for s in apart.languages}["even"]

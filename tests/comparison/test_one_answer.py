@@ -57,6 +57,9 @@ def check_item(item, alpha):
         assert says in (*CLAIMS, "same")
         assert item.unjudged.strength == "not_safe"
         assert "unjudged results" in item.verdict.reason
+    elif code == "not_comparable":  # a rank that one of the two does not have
+        assert item.n_one_sided > 0
+        assert "who finds less would look better" in item.verdict.reason
     elif item.verdict.because == "unjudged":
         assert says == code.removeprefix("probably_")
     else:
@@ -71,7 +74,7 @@ def check_item(item, alpha):
 
 def check_words(comparison, item):
     """The interval that is printed is the one that decides, everywhere, rounded alike."""
-    if item.verdict.code in ("not_safe", "too_few", "identical") or not (item.wins + item.losses):
+    if item.verdict.code in ("not_safe", "too_few", "identical", "not_comparable") or not (item.wins + item.losses):
         return
     found = re.search(r"(\d[\d.]*)% CI ([+-][\d.]+) to ([+-][\d.]+)", item.verdict.reason)
     assert float(found[1]) == pytest.approx(100 * (1 - comparison.settings.alpha))

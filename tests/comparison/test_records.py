@@ -43,6 +43,12 @@ def data(n_runs=3):
     return qrels, runs
 
 
+def test_a_margin_of_which_a_record_does_not_say_whose_it_is_is_nobodys():
+    record = json.loads(rs.compare(*data(2), margin=0.02).to_json())
+    assert record["settings"].pop("margin_given") is True
+    assert not Comparison.from_json(json.dumps(record)).settings.margin_given
+
+
 @pytest.mark.parametrize(
     "options",
     [

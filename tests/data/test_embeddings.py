@@ -1,5 +1,7 @@
 """Embeddings from files and from memory."""
 
+import ctypes
+import errno
 import json
 import zipfile
 
@@ -8,8 +10,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from rankscope.data import mapped_rows
 from rankscope.data.embedding_files import load_embeddings
 from rankscope.data.embeddings import Embeddings
+from rankscope.data.mapped_rows import in_memory, take_rows
 from rankscope.errors import DuplicateError, FormatError, IdError, InputError
 
 IDS = ["a", "b", "ü"]
@@ -203,3 +207,33 @@ def test_an_archive_with_a_member_that_is_no_array(tmp_path, name, content):
         archive.writestr(name, content)
     with pytest.raises(FormatError, match=r"odd\.npz.* is no array of NumPy"):
         load_embeddings(path)
+
+
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f4", "<f8", "<i4"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_mapped_rows_are_those_of_the_matrix(tmp_path, dtype, order):
+    matrix = np.asarray(np.random.default_rng(1).standard_normal((500, 7)) * 100, dtype=dtype, order=order)
+    np.save(tmp_path / "m.npy", matrix)
+    mapped = np.load(tmp_path / "m.npy", mmap_mode="r")
+    rows = np.random.default_rng(2).integers(0, 500, 2500)
+    out = np.empty((2500, 7), dtype=matrix.dtype)
+    assert np.array_equal(take_rows(mapped, rows, out), matrix[rows])
+    assert np.array_equal(out, matrix[rows])
+    assert len(take_rows(mapped, np.array([-1, 3]), out[:2])) == 2, "where there is no row, any will do"
+    assert np.array_equal(out[1], matrix[3])
+    assert np.array_equal(in_memory(mapped, n_rows=501), matrix)
+    assert in_memory(mapped, n_rows=500) is mapped
+
+
+def test_mapped_rows_where_the_system_does_not_copy_them(tmp_path, monkeypatch):
+    np.save(tmp_path / "m.npy", np.eye(3))
+    mapped = np.load(tmp_path / "m.npy", mmap_mode="r")
+
+    def refuse(*_):
+        ctypes.set_errno(errno.EPERM)
+        return -1
+
+    for read in (None, refuse):
+        monkeypatch.setattr(mapped_rows, "process_vm_readv", lambda read=read: read)
+        assert take_rows(mapped, np.array([2, 0]), np.empty((2, 3))).tolist() == [[0, 0, 1], [1, 0, 0]]
+        assert in_memory(mapped, n_rows=9) is mapped

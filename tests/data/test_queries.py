@@ -203,11 +203,27 @@ def test_test_cases_of_an_earlier_framework(write_file):
     assert table.attributes == {"language": {"0": "de"}, "difficulty": {"0": "easy"}}
 
 
-def test_metadata_counts_as_the_query_s_own_and_objects_do_not():
-    rows = [{"_id": "1", "text": "x", "metadata": {"lang": "en", "31715818": [{"sentences": [0]}]}, "tags": ["a", "b"]}]
-    table = load_queries(rows)
+def test_metadata_counts_as_the_query_s_own_and_objects_are_for_systems_only():
+    metadata = {"lang": "en", "31715818": [{"sentences": [0]}]}
+    table = load_queries([{"_id": "1", "text": "x", "metadata": metadata, "tags": ["a", "b"]}])
     assert table.attributes == {"lang": {"1": "en"}, "tags": {"1": ["a", "b"]}}
-    assert table.attributes_of("1") == {"lang": "en", "tags": ["a", "b"]}
+    assert table.attributes_of("1") == {
+        "lang": "en", "tags": ["a", "b"], "metadata": metadata, "31715818": [{"sentences": [0]}],
+    }  # fmt: skip
+
+
+def test_a_conversation_is_known_of_its_query_but_is_no_stratum():
+    turns = [{"role": "user", "content": "my heart races"}]
+    table = load_queries(
+        [
+            {"_id": "1", "text": "x", "conversation": turns},
+            {"_id": "2", "text": "y", "conversation": []},
+            {"_id": "3", "text": "z", "conversation": "none"},
+        ]
+    )
+    assert table.attributes == {"conversation": {"3": "none"}}
+    assert [table.attributes_of(query) for query in "123"] == [{"conversation": turns}, {}, {"conversation": "none"}]
+    assert load_queries([{"_id": "1", "text": "x", "conversation": turns}]).attributes == {}
 
 
 def test_columns_can_be_named():

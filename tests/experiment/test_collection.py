@@ -49,6 +49,15 @@ def test_the_file_that_is_called_docs_goes_before_others(beir):
     assert len(load_collection(spec_of(beir)).docs) == 3
 
 
+def test_a_longer_name_of_the_docs_beside_what_the_folder_says_about_itself(beir):
+    (beir / "corpus.jsonl").rename(beir / "my-corpus.jsonl")
+    (beir / "collection.json").write_text('{"title": "Mine"}')
+    (beir / "old_collection.jsonl").write_text(jsonl([{"_id": "d9", "text": "Something else."}]))
+    found = load_collection(spec_of(beir))
+    assert len(found.docs) == 3
+    assert found.about == {"title": "Mine"}
+
+
 def test_queries_need_a_text(beir):
     (beir / "queries.jsonl").write_text(jsonl([{"_id": "q1", "level": "hard"}, {"_id": "q2", "level": "easy"}]))
     with pytest.raises(InputError, match="text"):
@@ -150,8 +159,9 @@ def test_ids_and_texts_are_checked_with_their_place(write):
         len(DocFile(write("b.jsonl", jsonl([DOCS[0], {"_id": "", "text": "x"}]))))
     with pytest.raises(FormatError, match=r"c.jsonl:2 has no column for the doc's text; its columns are _id, url"):
         len(DocFile(write("c.jsonl", jsonl([DOCS[0], {"_id": "x", "url": "y"}]))))
-    with pytest.raises(FormatError, match=r"d.jsonl:1 has no column for the doc's id"):
+    with pytest.raises(FormatError, match=r"d.jsonl:1 has no column for the doc's id") as error:
         len(DocFile(write("d.jsonl", jsonl([{"text": "x"}]))))
+    assert error.value.hint == "call it id or _id or doc_id, or map it with columns.docs.id = NAME"
     with pytest.raises(BadLinesError, match=r"e.jsonl:1: not valid JSON"):
         len(DocFile(write("e.jsonl", "{\n")))
     with pytest.raises(FormatError, match="holds no docs"):

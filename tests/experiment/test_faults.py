@@ -156,6 +156,7 @@ MISTAKES = {
         ("raise GeneratorExit", "GeneratorExit"),
         ("raise Mute", "Mute"),
         ("1 / 0", "ZeroDivisionError"),
+        ("raise MemoryError", "MemoryError: there was not enough memory"),
     ],
 )
 @pytest.mark.parametrize("where", MISTAKES)
@@ -248,12 +249,15 @@ def test_a_module_that_cannot_be_loaded_leaves_its_system_out(small, option, cod
         ("None", "returned"),
         ("sys.exit(0)", "SystemExit: 0"),
         ("1 / 0", "ZeroDivisionError"),
+        ("np.ones(1 << 50)", "MemoryError"),
     ],
 )
 @pytest.mark.parametrize("role", ["doc", "query"])
 def test_an_encoder_that_fails_leaves_its_system_out_or_fails_queries(small, returned, reason, role):
     good = "[[1.0, float(len(text))] for text in texts]"
-    small.add(f"import sys\n\ndef encode(texts, role):\n    return {returned} if role == {role!r} else {good}\n")
+    small.add(
+        f"import sys\nimport numpy as np\n\ndef encode(texts, role):\n    return {returned} if role == {role!r} else {good}\n"
+    )
     small.write(DENSE + systems("one"))
     done = small.run("--format", "json")
     assert done.returncode == (2 if role == "doc" else 1), done.stderr

@@ -68,6 +68,14 @@ def test_reads_back_what_was_written(path):
         assert not journal.summary.failures
 
 
+def test_no_rise_of_memory_is_a_number_too(tmp_path):
+    for n_bytes, highest in ((0, 0), (7, 7), (3, 7)):
+        with Journal(tmp_path / "j.jsonl", about=ABOUT) as journal:
+            journal.add_memory(n_bytes)
+        with Journal(tmp_path / "j.jsonl", about=ABOUT) as journal:
+            assert journal.summary.memory_bytes == highest
+
+
 @pytest.mark.usefixtures("quick_disk")
 def test_cut_off_at_any_byte_whole_calls_are_kept_and_the_rest_can_be_added_again(path):
     whole = path.read_bytes()

@@ -581,6 +581,15 @@ class TestCosts:
         assert result.systems[0].costs.queries_per_second is None
         assert result.scores["old"].to_dict()["q0"]["nDCG@10"] == 1
 
+    def test_a_class_of_ones_own_is_timed_whatever_its_name(self, choosy):
+        names = ("aaa", "zzz")
+        for name in names:
+            (choosy.folder / f"{name}_{choosy.module}.py").write_text(CHOOSY)
+        choosy.write("".join(f'[systems.{name}]\ntype = "{name}_MODULE:Choosy"\n' for name in names))
+        ticks = iter(range(10**6))
+        (result,) = run(choosy, clock=lambda: float(next(ticks))).collections
+        assert [system.costs.latency_ms.p50 for system in result.systems] == [1000, 1000]
+
     @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells")
     def test_memory_is_the_rise_at_its_peak(self):
         rise = MemoryRise()
@@ -597,6 +606,18 @@ class TestCosts:
         choosy.write(hybrids + parts)
         (result,) = run_project(load_project(choosy.folder), clock=lambda: float(next(ticks))).collections
         assert {system.name: system.costs.index_s for system in result.systems} == {"ab": 3, "aab": 4, "a": 1, "b": 1}
+
+
+def test_progress_starts_at_nothing_and_ends_at_all(choosy):
+    with_split(choosy)
+    parts = "".join(f'[systems.v{value}]\ntype = "MODULE_choosy:Choosy"\nvalue = {value}\n' for value in (1, 2))
+    choosy.write(parts + '[systems.both]\ntype = "hybrid"\nof = ["v1", "v2"]\nweights = "tune"\n', split="split.json")
+    said = []
+    run_project(load_project(choosy.folder), on_progress=lambda *what: said.append(what))
+    labels = [label for label, _, _ in said]
+    assert any("tuning weights" in label for label in labels)
+    assert any("evaluating" in label for label in labels)
+    assert all(0 <= n_done <= n_all >= 1 for _, n_done, n_all in said)
 
 
 def test_calls_depend_on_the_list_of_queries_alone(monkeypatch):

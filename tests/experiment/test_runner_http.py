@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 import threading
 import time
@@ -12,13 +13,13 @@ import pytest
 import pytrec_eval
 
 from rankscope.experiment.project import load_project
-from rankscope.experiment.runner import run_project
+from rankscope.experiment.runner import plan_tasks, run_project
 from rankscope.report.benchmark import report_of
 from rankscope.report.render import render
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from loopback import Asked, Loopback, Said
-from small_project import small_project
+from small_project import small_project, systems
 
 N_QUERIES = 200
 GARBAGE = "q77"
@@ -144,3 +145,54 @@ def test_secrets_are_sent_and_written_down_nowhere(tmp_path, monkeypatch, body):
     files = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
     assert len(files) >= 3
     assert not any(b"hunter2" in path.read_bytes() for path in files)
+
+
+def test_queries_that_were_not_asked_go_first_the_next_time(tmp_path):
+    """Where the first two are too slow, the others are not asked; running again begins with these others."""
+    small = small_project(tmp_path, n_queries=6)
+
+    def answer(asked: Asked) -> Said:
+        time.sleep(1 if asked.path in ("/q0", "/q1") else 0)
+        return Said([{"id": "d1"}])
+
+    with Loopback(answer) as server:
+        small.write(f'[systems.web]\ntype = "http"\nurl = "{server.url}/{{query_id}}"\nattempts = 1\ntimeout_s = 0.3\n')
+        (lost,) = run_project(load_project(tmp_path)).collections[0].systems
+        (web,) = run_project(load_project(tmp_path)).collections[0].systems
+    assert (lost.n_answered, lost.finding.code) == (0, "unreachable")
+    assert [failure.query for failure in web.failures] == ["q0", "q1"]
+    assert web.n_answered == 4
+
+
+TUNED = """
+[systems.mixed]
+type = "hybrid"
+of = ["web", "one"]
+weights = "tune"
+step = 0.5
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (Said(b"no", 400), "the server answered 400: no"),
+        (Said(b"no", 500), "the server answered 500: no"),
+        (Said(b"<html>"), "the answer is not JSON: <html>"),
+    ],
+)
+def test_a_query_that_fails_while_weights_are_tuned_leaves_that_system_out_alone(tmp_path, fault, reason):
+    small = small_project(tmp_path, n_queries=8)
+    bad = ""
+    with Loopback(lambda asked: fault if asked.path == f"/{bad}" else Said([{"id": "d1"}])) as server:
+        web = f'[systems.web]\ntype = "http"\nurl = "{server.url}/{{query_id}}"\nattempts = 2\nbackoff_s = 0.01\n'
+        small.write(TUNED + web + systems("one"))
+        bad = plan_tasks(load_project(tmp_path))[0].split.train[1]
+        done = small.run("--format", "json")
+    assert done.returncode == 2, done.stderr
+    why = f"it cannot be asked: mixed could not be tuned: web did not answer query '{bad}': {reason}"
+    assert f"error: mixed is left out: {why}" in done.stderr
+    found = {system["name"]: system for system in json.loads(done.stdout)["collections"][0]["systems"]}
+    assert found["mixed"]["finding"]["code"] == "unreachable"
+    assert found["one"]["n_answered"] == found["web"]["n_answered"] == 4
+    assert {"one.trec.gz", "web.trec.gz"} <= small.runs.keys()

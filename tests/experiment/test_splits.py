@@ -196,7 +196,7 @@ def test_without_groups_nothing_else_is_drawn_where_each_query_is_its_own_group(
     plain = divide(queries, share=Fraction(3, 10), by=(), seed=4)
     grouped = divide(queries, share=Fraction(3, 10), by=(), group="own", seed=4)
     assert grouped[0].train == plain[0].train
-    with pytest.raises(InputError, match="30 queries in 1 groups by same cannot be divide"):
+    with pytest.raises(InputError, match="30 queries in 1 group by same cannot be divided"):
         divide(queries, share=Fraction(3, 10), by=(), group="same", seed=4)
     with pytest.raises(InputError, match=r"no attribute 'onw'(.|\n)*did you mean own"):
         divide(queries, share=Fraction(3, 10), by=(), group="onw", seed=4)
@@ -284,6 +284,9 @@ def test_a_split_of_the_doctor_search(tmp_path):
     path.write_text(json.dumps({"createdAt": "x", "rule": "r", "trainIds": ["a"], "holdoutIds": ["b", "c"]}))
     assert load_split(path).train == ("a",)
     assert reveal(path, command="x").query_ids == ("b", "c")
+    path.write_text(json.dumps({"trainIds": ["a", "b"], "holdoutIds": ["b", "c"]}))
+    with pytest.raises(FormatError, match="a query is there twice"):
+        load_split(path)
 
 
 @pytest.mark.parametrize("content", [[], {}, {"train": [], "rankscope_split": 1, "holdout": []}, {"rankscope_split": 1, "train": ["a"], "holdout": ["b"]}, {"rankscope_split": 1, "train": ["a"], "holdout": ["a"]}])  # fmt: skip
@@ -306,6 +309,11 @@ def test_a_share_is_meant_as_it_is_written(tmp_path):
 
 
 def test_too_few_queries(tmp_path):
-    with pytest.raises(InputError, match="1 queries cannot be divide"):
-        make_split(table(["a"]), tmp_path / "s.json")
+    with pytest.raises(InputError, match=r"1 query cannot be divided 0\.3 to 0\.7") as error:
+        make_split(table(["a"]), tmp_path / "s.json", train=0.3)
+    assert error.value.hint == "both sides need at least one query"
+    together = sessions([("a", None)] * 3)
+    with pytest.raises(InputError, match=r"3 queries in 1 group by session cannot be divided 0\.5 to 0\.5") as error:
+        make_split(together, tmp_path / "s.json", group="session")
+    assert error.value.hint == "both sides need at least one group"
     assert not (tmp_path / "s.json").exists()

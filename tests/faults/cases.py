@@ -38,6 +38,12 @@ def put_project(folder: Path) -> None:
     small.write(systems("other") + "[systems.words]\ntype = 'bm25'\n")
 
 
+def put_dense_project(folder: Path) -> None:
+    small = small_project(folder, n_queries=3, module="searching")
+    small.add("def encode(texts):\n    return [[len(text), text.count('t'), 1.0] for text in texts]\n")
+    small.write('[systems.lengths]\ntype = "dense"\nmodel = "MODULE:encode"\n')
+
+
 def put_predecessors_file(folder: Path) -> None:
     cases = [
         {"text": "Krampfanfall", "expected_hpo_ids": ["HP:0001250"]},
@@ -99,7 +105,10 @@ CASES: dict[str, list[Case]] = {
         Case(("explain", "qrels.txt", "bm25.run", "--query", "soup-for-a-cold", "-m", "nDCG@5", "-o", "e.json"))
     ],
     "diagnose": [Case(("diagnose", "qrels.txt", "bm25.run", "-o", "d.json"))],
-    "validate": [Case(("validate", "qrels.txt", "bm25.run", "--format", "json"))],
+    "validate": [
+        Case(("validate", "qrels.txt", "bm25.run", "--format", "json")),
+        Case(("validate", "small"), put_collection),
+    ],
     "convert": [
         Case(("convert", "bm25.run", "bm25.json.gz"), earlier=("bm25.json.gz",)),
         Case(("convert", "dense.run.gz", "dense.csv.zst")),
@@ -158,6 +167,19 @@ CASES: dict[str, list[Case]] = {
     "measures": [Case(("measures",)), Case(("measures", "nDCG"))],
     "profiles": [Case(("profiles",))],
     "doctor": [Case(("doctor", "--format", "json"))],
-    "demo": [Case(("demo", "--files", "recipes")), Case(("demo", "--recipes"))],
+    "embed": [
+        Case(("embed", "small", "-o", "vectors.npy"), put_dense_project, ("vectors.npy", "vectors.ids.txt")),
+        Case(("embed", "small", "--queries", "-o", "vectors.npz"), put_dense_project, ("vectors.npz",)),
+    ],
+    "demo": [
+        Case(("demo", "--files", "recipes")),
+        Case(
+            ("demo", "--doctors", "--folder", "doctors"),
+            put_demo,
+            codes=RUN_CODES,
+            varying=(*TIMES, "doctors/*"),
+            dense=1,
+        ),
+    ],
 }
 """Every command of the registry has its row; one that is missing fails a test."""

@@ -55,7 +55,7 @@ ROOMS = [n << 18 for n in (0, 1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256)]
 READING_AND_WRITING = ("/rankscope/io/", "/rankscope/experiment/", "/rankscope/data/")
 SECONDS = 60
 STDOUT = "standard-output"
-JOURNALS = "results/journal/*"
+JOURNALS = "*results/journal/*"
 NOTES = (".rankscope/*", "*/.rankscope/*")
 Files = dict[str, bytes]
 

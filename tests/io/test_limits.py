@@ -230,6 +230,40 @@ def test_a_file_that_shrinks_while_it_is_read_does_not_end_the_process(tmp_path)
 
 
 @LINUX
+def test_vectors_that_shrink_while_they_are_read_do_not_end_the_process(tmp_path):
+    code = """
+        import os, sys, threading, time
+        import numpy as np
+        import rankscope as rs
+        path, n_docs = sys.argv[1], 20_000
+        vectors = np.random.default_rng(1).standard_normal((n_docs, 64), dtype=np.float32)
+        docs = [f"d{i}" for i in range(n_docs)]
+        with open(path + ".ids.txt", "w") as stream:
+            stream.write("\\n".join(docs))
+        qrels = {f"q{i}": {docs[i]: 1} for i in range(1000)}
+        run = {query: {docs[(7919 * i + 131 * rank) % n_docs]: 1 / (1 + rank) for rank in range(100)}
+               for i, query in enumerate(qrels)}
+        n_refused = 0
+        for trial in range(12):
+            np.save(path, vectors)
+            def shrink():
+                time.sleep(trial * 0.03)
+                os.truncate(path, 5000)
+            thread = threading.Thread(target=shrink)
+            thread.start()
+            try:
+                rs.evaluate(qrels, run, ["ILD@100", "ILD@50"], embeddings=path)
+            except rs.RankscopeError as error:
+                n_refused += "changed while it was read" in str(error)
+            thread.join()
+        print("alive", n_refused)
+    """
+    done = in_child(code, tmp_path / "vectors.npy")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[1]) > 0
+
+
+@LINUX
 @pytest.mark.parametrize("name", ["kernel", "python"])
 def test_a_file_that_changes_its_size_is_refused(tmp_path, monkeypatch, name):
     monkeypatch.setenv("RANKSCOPE_KERNEL", name)

@@ -3,6 +3,9 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import io
+import os
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -14,6 +17,7 @@ import pytest
 from rankscope.errors import BadLinesError, FormatError, IdError
 from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import RunRows
+from rankscope.io.table_check import without_panic_text
 from rankscope.io.write import write_run
 
 RUN = {"qid": ["q1", "q1"], "docno": ["a", "b"], "score": [0.5, -1.0], "rank": [1, 2], "run": ["s", "s"]}
@@ -159,3 +163,57 @@ def test_text_that_is_not_unicode_is_not_written(tmp_path, name):
 def test_bytes_that_are_not_utf8_are_refused(table_file):
     with pytest.raises(IdError, match="doc id holds bytes that are not UTF-8"):
         read_run(table_file({"query": ["q"], "doc": [b"\xff"], "score": [1.0]}))
+
+
+PANICKING = """
+import struct, sys
+from rankscope.data.embedding_files import load_embeddings
+from rankscope.data.docs import load_docs
+from rankscope.errors import RankscopeError
+from rankscope.io.read import read_run
+
+path, n_panics = sys.argv[1], 0
+whole = open(path, "rb").read()
+footer = len(whole) - 8 - struct.unpack("<I", whole[-8:-4])[0]
+for place in range(footer, footer + 60):
+    with open(path, "wb") as stream:
+        stream.write(whole[:place] + b"\\0" + whole[place + 1 :])
+    for read in (read_run, lambda path: load_docs(path), load_embeddings):
+        try:
+            read(path)
+        except RankscopeError as error:
+            n_panics += "its content is damaged" in str(error)
+print(n_panics)
+print("as ever", file=sys.stderr)
+"""
+
+
+def test_what_polars_prints_where_it_panics_does_not_reach_the_terminal(tmp_path):
+    path = tmp_path / "run.parquet"
+    pl.DataFrame({"query": ["q"], "doc": ["d"], "score": [1.0], "vector": [[1.0, 2.0]]}).write_parquet(path)
+    done = subprocess.run(
+        [sys.executable, "-c", PANICKING, str(path)], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert int(done.stdout) > 0, "none of these files makes this version of Polars panic: look for another"
+    assert done.stderr == "as ever\n", done.stderr[:200]
+
+
+def test_what_others_print_meanwhile_is_shown(capfd):
+    with without_panic_text():
+        os.write(2, b"from elsewhere\n")
+        with without_panic_text():
+            os.write(2, b"and within\n")
+        assert capfd.readouterr().err == ""
+    with pytest.raises(ZeroDivisionError), without_panic_text():  # noqa: PT012
+        os.write(2, b"before an error\n")
+        1 / 0  # noqa: B018
+    os.write(2, b"afterwards\n")
+    assert capfd.readouterr().err == "from elsewhere\nand within\nbefore an error\nafterwards\n"
+
+
+def test_a_table_is_read_without_a_standard_error(tmp_path):
+    path = tmp_path / "run.parquet"
+    pl.DataFrame({"query": ["q"], "doc": ["d"], "score": [1.0]}).write_parquet(path)
+    code = "import os, sys; os.close(2); from rankscope.io.read import read_run; print(read_run(sys.argv[1]).rows.doc)"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert done.stdout == "['d']\n"

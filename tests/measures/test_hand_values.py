@@ -97,6 +97,16 @@ def test_ndcg_ignores_the_threshold_as_trec_eval_does_unless_it_is_its_own():
     assert score("nDCG(gain='binary')", [1, 2], min_rel=2) == pytest.approx(1 / math.log2(3))
 
 
+@pytest.mark.parametrize(
+    ("name", "expected", "binary"),
+    [("CG", 3, 1), ("DCG", 1 + 2 / math.log2(3), 1 / math.log2(3)), ("NCG", 1, 1)],
+)
+def test_every_grade_has_its_gain_whatever_the_threshold_unless_gains_are_binary(name, expected, binary):
+    assert score(name, [1, 2], min_rel=2) == pytest.approx(expected)
+    assert score(f"{name}(gain='binary')", [1, 2], min_rel=2) == pytest.approx(binary)
+    assert score(f"{name}(gain='binary')", [1, 2]) == score(f"{name}(gain='binary')", [2, 2], min_rel=2)
+
+
 QRELS = {f"q{i}": {"d": 1} for i in range(4)}
 RUN = {f"q{i}": {**{f"x{j}": 10.0 - j for j in range(i)}, "d": 0.0} for i in range(4)}  # RR: 1, 1/2, 1/3, 1/4
 

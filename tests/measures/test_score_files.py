@@ -6,14 +6,29 @@ import math
 import polars as pl
 import pytest
 
+from rankscope.align.hits import Counts
 from rankscope.errors import FormatError, InputError, OptionError
-from rankscope.measures.score_files import read_scores
+from rankscope.measures.score_files import other_qrels, read_scores
+from rankscope.measures.scores import Scores
 
 
 def write(folder, name, text):
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_a_long_table_may_say_which_way_a_measure_goes(tmp_path):
+    rows = [
+        {"system": system, "query": "q1", "measure": name, "value": value, **more}
+        for system, value in (("a", 1), ("b", 2))
+        for name, more in (("position", {"lower_is_better": True}), ("found", {}))
+    ]
+    lines = write(tmp_path, "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    for path in (lines, write(tmp_path, "scores.json", json.dumps(rows))):
+        scores = read_scores(path)
+        assert scores.measures == ("position", "found")
+        assert scores["b"].lower_is_better == {"position"}
 
 
 def test_one_table_holds_systems_in_columns(tmp_path):
@@ -30,7 +45,8 @@ def test_several_tables_are_one_system_each(tmp_path):
     scores = read_scores([a, b])
     assert scores.measures == ("AP", "RR")
     assert scores["b"]["q2", "AP"] == 0.4
-    assert scores["b"].counts.missing == 1
+    assert scores["a"].counts == Counts(queries=2, missing=0, not_in_qrels=0, no_relevant=0, retrieved=0, unjudged=0)
+    assert scores["b"].counts == Counts(queries=2, missing=1, not_in_qrels=0, no_relevant=0, retrieved=0, unjudged=0)
     assert list(scores["b"].answered) == [False, True]
 
 
@@ -88,7 +104,7 @@ def test_files_must_fit_together(tmp_path):
     b = write(tmp_path, "b.csv", "query,RR\n1,0.5\n")
     with pytest.raises(InputError, match="no measure in common"):
         read_scores([a, b])
-    with pytest.raises(InputError, match="in two of the files"):
+    with pytest.raises(InputError, match="is given twice"):
         read_scores([a, a])
     with pytest.raises(InputError, match="does not exist"):
         read_scores([tmp_path / "none.csv"])
@@ -96,6 +112,49 @@ def test_files_must_fit_together(tmp_path):
         read_scores([])
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_system_in_several_files_is_named_apart(tmp_path):
+    days = [tmp_path / day for day in ("monday", "tuesday")]
+    for day in days:
+        day.mkdir()
+    named = [write(day, "week.csv", "run,query,AP\nbm25,1,0.5\n") for day in days]
+    assert list(read_scores(named)) == ["bm25 (monday/week)", "bm25 (tuesday/week)"]
+    unnamed = [write(day, "bm25.csv", "query,AP\n1,0.5\n") for day in days]
+    assert list(read_scores(unnamed)) == ["monday/bm25", "tuesday/bm25"]
+    both = [write(tmp_path, "x.csv", "query,AP\n1,0.5\n"), write(tmp_path, "x.tsv", "query\tAP\n1\t0.4\n")]
+    assert list(read_scores(both)) == ["x", "x (2)"]
+    a = write(tmp_path, "w1.csv", "run,query,AP\na,1,0.5\na (w1),1,0.2\n")
+    b = write(tmp_path, "w2.csv", "run,query,AP\na,1,0.5\n")
+    with pytest.raises(InputError, match=r"two systems would be called 'a \(w1\)'"):
+        read_scores([a, b])
+
+
 def test_less_may_be_better(tmp_path):
     path = write(tmp_path, "t.csv", "run,query,latency\nx,1,3\ny,1,5\n")
     assert read_scores([path], lower_is_better=["latency", "other"])["x"].lower_is_better == {"latency"}
+
+
+def test_a_record_without_counts_says_by_its_queries_how_many_were_scored(tmp_path):
+    run = {"name": "a", "queries": {"1": {"AP": 0.5}, "2": {"AP": 0}, "3": {"AP": 0}}}
+    records = {"all.json": run, "some.json": run | {"unanswered": ["2", "3"]}}
+    for (name, record), n_missing in zip(records.items(), (0, 2), strict=True):
+        text = json.dumps({"rankscope": "0.1", "runs": [record]})
+        for scores in (read_scores([write(tmp_path, name, text)]), Scores.from_json(text)):
+            found = scores["a"]
+            assert (found.counts.queries, found.counts.missing) == (3, n_missing)
+            assert (~found.answered).sum() == n_missing
+
+
+def test_scores_against_other_qrels_are_not_compared_unless_asked_for(tmp_path):
+    paths = [write(tmp_path, "first.csv", "query,AP\n1,0.5\n"), write(tmp_path, "other.txt", "map 1 0.5\n")]
+    for name, digest in (("a", "0" * 64), ("b", "1" * 64), ("c", "0" * 64)):
+        record = {
+            "rankscope": "0.1",
+            "qrels": {"sha256": digest},
+            "runs": [{"name": name, "queries": {"1": {"AP": 0.5}}}],
+        }
+        paths.append(write(tmp_path, f"{name}.json", json.dumps(record)))
+    with pytest.raises(InputError, match=r"b\.json holds scores against other qrels than .*a\.json"):
+        other_qrels(paths)
+    assert list(other_qrels(paths, anyway=True)) == ["b"]
+    assert other_qrels([path for path in paths if path.name != "b.json"]) == {}

@@ -36,7 +36,7 @@ def having(field, *values):
 def test_the_families_are_complete():
     assert {spec.name for spec in SPECS} == {
         "TopicCoverage", "TopicRecall", "Distinct", "DateDistinct", "DateSpan", "GapEntropy", "ContentDiversity",
-        "CategoryEntropy", "CatalogCoverage", "Gini", "Exposure", "GroupShare",
+        "CategoryEntropy", "CatalogCoverage", "Gini", "Exposure", "GroupShare", "DocAge", "Freshness",
     }  # fmt: skip
 
 
@@ -82,9 +82,73 @@ def test_distinct_takes_a_list_as_one_value_whatever_its_order():
     assert score("Distinct(field=tags)", having("tags", ["x", "y"], {"y", "x"}, ("x",))) == 2 / 3
 
 
-def test_result_uniqueness_is_distinct_ids():
-    assert rs.parse_measure("result_uniqueness@5").name == "Distinct(field='id')@5"
-    assert score("ResultUniqueness", having("x", 1, 2, 3)) == 1
+def uniqueness(run, measure="Uniqueness", **policies):
+    return rs.evaluate({"q": {"a": 1}}, run, measure, **policies)["run"].values[0, 0]
+
+
+def test_uniqueness_is_of_the_list_as_it_was_given(tmp_path):
+    assert rs.parse_measure("result_uniqueness@5").name == "Uniqueness@5"
+    assert uniqueness({"q": list("abc")}) == 1
+    assert uniqueness({"q": {"a": 2.0, "b": 1.0}}) == 1
+    file = tmp_path / "system.run"
+    rows = zip("abacd", (5, 4, 3, 2, 1), strict=True)
+    file.write_text("".join(f"q Q0 {doc} 1 {s} x\n" for doc, s in rows))
+    with pytest.warns(RankscopeWarning, match="1 row of 1 query repeats a doc: only Uniqueness counts that"):
+        found = rs.evaluate({"q": {"a": 1}}, {"run": file}, ["Uniqueness", "Uniqueness@2", "P@4"], duplicates="first")
+    # the document: 0.8 = 20% duplicates; P@4 is that of a, b, c, d
+    assert found["run"].values.tolist() == [[4 / 5, 1, 1 / 4]]
+    with pytest.warns(RankscopeWarning, match="repeats? a doc"):
+        assert uniqueness({"q": list("aabb")}, "Uniqueness@3", duplicates="first") == 2 / 3
+    assert rs.explain({"q": {"a": 1}}, {"q": list("aabb")}, "q", "Uniqueness", duplicates="first").score == 2 / 4
+
+
+def test_a_list_with_repeats_is_refused_unless_said_otherwise():
+    with pytest.raises(InputError, match=r"lists doc 'a' more than once.*\n.*--duplicates first"):
+        uniqueness({"q": list("aba")})
+
+
+def test_uniqueness_sees_the_list_after_the_query_itself_and_unjudged_docs_are_removed():
+    assert uniqueness({"q": list("qqab")}, self_match="drop", duplicates="first") == 1
+    with pytest.warns(RankscopeWarning, match="repeats? a doc"):
+        assert uniqueness({"q": list("axxa")}, judged_only=True, duplicates="first") == 1 / 2
+
+
+AGES = having("date", "2024-03-01", "2024-02-28", date(2023, 3, 2))
+"""2024 is a leap year: 2 and 365 days before the first of March."""
+
+
+def test_age_counts_in_days_from_the_newest_doc_and_says_so():
+    with pytest.warns(RankscopeWarning, match="ages count from 2024-03-01, the newest date of the docs"):
+        assert score("DocAge", AGES) == (0 + 2 + 365) / 3
+    with pytest.warns(RankscopeWarning, match="ages count from 2024-03-01"):
+        assert score("DocAge@1", AGES, ["c", "a"]) == 365
+
+
+def test_age_counts_from_a_day_that_is_named():
+    assert score("DocAge(reference='2024-03-11')", AGES) == (10 + 12 + 375) / 3
+    assert score("mean_age(reference='2025')@1", AGES) == 306  # from 1 March to 1 January 2025
+    assert rs.parse_measure("DocAge(reference='2024-05')").name == "DocAge(reference='2024-05-01')"
+    with pytest.raises(MeasureError, match="a day such as"):
+        rs.parse_measure("DocAge(reference='yesterday')")
+
+
+def test_the_time_of_the_day_makes_nothing_older():
+    docs = having("date", "2024-03-01T23:30:00", "2024-03-01", datetime(2024, 2, 29, 1, tzinfo=UTC))
+    assert score("DocAge(reference='2024-03-01')", docs) == 1 / 3
+    assert score("DocAge(reference='2024-03-01T08:00')", docs) == 1 / 3
+
+
+def test_a_doc_of_a_later_day_than_the_reference_is_an_error():
+    with pytest.raises(InputError, match="doc 'a' is of 2024-03-01, which is after the reference 2024-02-29"):
+        score("DocAge(reference='2024-02-29')", AGES)
+
+
+def test_freshness_is_the_share_younger_than_so_many_days():
+    assert score("Freshness(reference='2024-03-01')", AGES) == 2 / 3
+    assert score("Freshness(reference='2024-03-01', days=2)", AGES) == 1 / 3  # the second is exactly two days old
+    assert score("Freshness(reference='2024-03-01', days=366)@3", AGES) == 1
+    with pytest.warns(RankscopeWarning, match="have no date"):
+        assert score("Freshness(reference='2024-03-01')", {**AGES, "d": {}}, list("adc")) == 1 / 2
 
 
 DAYS = having("date", "2024-03-01", "2024-03-01", "2024-03-05", "2024-03-02", None)

@@ -7,7 +7,7 @@ import pytest
 
 import rankscope as rs
 from rankscope import predecessors as compat
-from rankscope.errors import InputError, OptionError
+from rankscope.errors import InputError, OptionError, RankscopeWarning
 from rankscope.measures.profiles import PROFILES
 from rankscope.predecessors import doctor_search, hpo_retrieval
 from rankscope.predecessors.profiles import expand_keys
@@ -80,7 +80,8 @@ class TestProfiles:
         assert list(found.mean) == ["MRR@3", "Recall@3", "Precision@3", "NDCG@3", "AP", "MAP@3"]
 
     def test_scores_of_files_in_their_words(self):
-        scores = rs.evaluate({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, profile="dartboard")["run"]
+        with pytest.warns(RankscopeWarning, match="not measured are ILD, NoveltyNDCG@10: pass embeddings"):
+            scores = rs.evaluate({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, profile="dartboard")["run"]
         found = compat.in_their_words(scores, "dartboard")
         assert found.mean == compat.evaluate_as("dartboard", {"q": ["x", "a"]}, {"q": ["a"]}).mean
         assert found.per_query["q"]["NDCG@10"] == found.mean["NDCG@10"]
@@ -164,6 +165,14 @@ class TestHpoRetrieval:
         for empty in ({}, {"metadatas": [[]]}, {"metadatas": None}):
             assert hpo_retrieval.precision_at_k(empty, ["a"]) == 0.0
         assert hpo_retrieval.hit_rate_at_k(["a"], ["a"], 0) == 0.0
+
+    @pytest.mark.parametrize("results", [None, {}, [], {"metadatas": None}, {"metadatas": []}, {"metadatas": [[]]}])
+    def test_nothing_retrieved_scores_0_as_in_the_original(self, results):
+        names = ("recall", "precision", "ndcg", "average_precision", "hit_rate")
+        functions = [getattr(hpo_retrieval, f"{name}_at_k") for name in names]
+        for function in (*functions, hpo_retrieval.mean_reciprocal_rank):
+            assert function(results, ["HP:0001250"]) == 0.0
+            assert function(["HP:0001250"], None) == function(None, []) == 0.0
 
     def test_graded_scores(self):
         found = hpo_retrieval.ndcg_at_k(["b", "a"], ["a", "b"], 10, {"a": 2.0})

@@ -8,7 +8,7 @@ import pytest
 import rankscope as rs
 from rankscope import predecessors as compat
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
-from rankscope.predecessors.importers import KINDS, content_of, import_file, kind_of, write_collection
+from rankscope.predecessors.importers import KINDS, content_of, import_file, import_files, kind_of, write_collection
 from rankscope.predecessors.importers.doctor_search import normalised
 
 
@@ -33,8 +33,12 @@ def listed(found):
     return {run.name: [(row.query, row.doc) for row in run.results] for run in found.runs}
 
 
+def said(found):
+    return [(row.query, row.system, row.doc, "flag" if row.flag else "choice", row.note) for row in found.opinions]
+
+
 def stated(found):
-    return {(score.system, score.query, score.key): score.value for score in found.scores}
+    return {(score.system, score.query, score.measure): score.value for score in found.scores}
 
 
 PEOPLE = [
@@ -174,10 +178,7 @@ class TestDoctorSearch:
         }
         found = import_file(save(export))
         assert found.kind == "doctor-export"
-        assert [(row.doc, row.kind, row.note) for row in found.opinions] == [
-            ("p1", "choice", ""),
-            ("p2", "flag", "wrong city"),
-        ]
+        assert said(found) == [("c1", "parallel", "p1", "choice", ""), ("c1", "parallel", "p2", "flag", "wrong city")]
         assert [doc for _, doc, _ in judged(found)] == ["p2", "name:jane-doe", "name:who"]
         assert stated(found) == {("parallel", "c1", "precisionAt3"): 0.5}
 
@@ -190,10 +191,9 @@ class TestDoctorSearch:
         found = import_file(save(text, "export.csv"))
         assert found.kind == "doctor-export-csv"
         assert listed(found) == {"parallel": [("query", "p1"), ("query", "p2")]}
-        assert [(row.doc, row.kind, row.note) for row in found.opinions] == [
-            ("p1", "choice", ""),
-            ("p2", "flag", "too far, really"),
-        ]
+        assert said(found) == [
+            ("query", "parallel", "p1", "choice", ""), ("query", "parallel", "p2", "flag", "too far, really"),
+        ]  # fmt: skip
         assert stated(found) == {("parallel", "query", "precisionAt3"): 0.5}
 
     def test_csv_export_of_the_page_lacks_the_last_column(self, save):
@@ -201,6 +201,33 @@ class TestDoctorSearch:
         found = import_file(save(f"{header}\nparallel,1,p1,Jane,Cardiology,,No,,No\n", "export.csv"))
         assert not found.scores
         assert len(found.runs[0].results) == 1
+
+    def test_the_query_of_an_export_may_be_given(self, save):
+        text = "Variant,Rank,Practitioner ID,Practitioner Name,Specialty\nparallel,1,p1,Jane Doe,Cardiology\n"
+        found = import_file(save(text, "export.csv"), query="I need SVT ablation")
+        assert [(query.id, query.text) for query in found.queries] == [("i-need-svt-ablation", "I need SVT ablation")]
+        assert listed(found) == {"parallel": [("i-need-svt-ablation", "p1")]}
+        assert found.notes == []
+        assert "say --query TEXT" in import_file(save(text, "export.csv")).notes[0]
+        with pytest.raises(OptionError, match="says itself what was searched for"):
+            import_file(save(CASES), query="I need SVT ablation")
+
+    def test_practitioners_and_what_results_show_of_them_are_docs(self, save):
+        people = [{"id": "p1", "name": "Dr Jane Doe", "specialty": "Cardiology", "address": {"city": "Ulm"}}]
+        found = import_file(save(CASES), practitioners=save(people, "people.json"))
+        assert [(doc.id, doc.fields) for doc in found.docs] == [
+            ("p1", {"title": "Dr Jane Doe", "specialty": "Cardiology"})
+        ]
+        with pytest.raises(OptionError, match="no file names practitioners"):
+            import_file(save({"e1": ["t"]}), practitioners=save(people, "people.json"))
+
+    def test_flags_that_stand_in_the_measurements_only(self, save):
+        shown = [{"practitionerId": "p1"}, {"practitionerId": "p2"}]
+        measured = {"relevanceFlags": {"v": {"1": {"flagged": True, "reason": "far"}}}, "bookingProxy": {"v": 0}}
+        export = {"testCase": {"id": "c1", "timestamp": "2025-03-01T10:00:00Z"}, "measurements": measured}
+        found = import_file(save({**export, "variants": [{"name": "v", "top3Results": shown}]}))
+        assert said(found) == [("c1", "v", "p1", "choice", ""), ("c1", "v", "p2", "flag", "far")]
+        assert {row.at for row in found.opinions} == {"2025-03-01T10:00:00Z"}
 
     def test_baseline_run(self, save):
         baseline = {
@@ -255,6 +282,13 @@ class TestDoctorSearch:
         assert judged(found) == [("c1", "name:a-b", 2.0), ("c1", "name:c", 0.0)]
         assert stated(found)["llm-judged", "c1", "top3_all_excellent"] == 0.0
         assert "c1: 'Dr D' has the unknown fit 'unsure'" in found.notes
+        assert {row.by for row in found.judgments} == {"judge"}
+        assert [(row.doc, row.grade, row.status, row.note) for row in found.opinions] == [
+            ("name:a-b", 2.0, "ok", "expert"), ("name:c", 0.0, "ok", ""), ("name:d", None, "out_of_scale", ""),
+        ]  # fmt: skip
+        written = write_collection(found, save("", "x").parent / "out")
+        assert "qrels-judge.txt" in written, "a model's grades are not those of people"
+        assert "qrels.txt" not in written
 
     def test_what_is_missing_is_named(self, save):
         with pytest.raises(FormatError, match="test case 1 has no id"):
@@ -365,6 +399,7 @@ class TestWriting:
             "runs/parallel.run",
             "runs/Parallel-(Goal-Specificity).run",
             "queries.jsonl",
+            "docs.jsonl",
         ]
         scores = rs.evaluate(tmp_path / "out/qrels.txt", tmp_path / "out/runs/parallel.run", profile="ranking_algo")
         assert compat.in_their_words(scores["parallel"], "ranking_algo").mean["averageMRR"] == 0.5
@@ -414,7 +449,7 @@ class TestKinds:
 
     def test_the_first_kind_that_fits_is_taken(self, save):
         assert kind_of(content_of(save(CASES))) == "doctor-test-cases"
-        assert len(KINDS) == 18
+        assert len(KINDS) == 19
 
 
 WHOLE_FILES = [
@@ -455,3 +490,5 @@ def test_whatever_a_file_holds_it_is_imported_or_refused_with_words(content, sav
             found = import_file(save(odd))
             assert found.qrels_rows is not None
             assert all(run.rows is not None for run in found.runs)
+        with contextlib.suppress(RankscopeError):
+            assert len(import_files([save(odd), save(CASES, "other.json")]).sources) == 2

@@ -13,6 +13,7 @@ from rankscope.errors import BadLinesError, FormatError
 from rankscope.io.files import read_json
 from rankscope.predecessors.importers import import_file, problems_of, write_collection
 from rankscope.predecessors.importers import test_case_schema as case_schema
+from rankscope.predecessors.importers.hpo_schema import LANGUAGE_CODES
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "hpo" / "phentrieve"
 real_files = pytest.mark.skipif(
@@ -111,13 +112,14 @@ class TestTestCases:
             import_file(save([{"text": " ", "expected_hpo_ids": []}] * 8))
 
 
+COMPLETE = {**FULL, "test_cases": FULL["test_cases"][:1]}
 VALID = [
     [CASE],
-    FULL,
+    COMPLETE,
     {"test_cases": [CASE]},
     {"metadata": {}, "test_cases": [CASE]},
     [{**CASE, "extra": 1}],
-    [{"text": "a", "hpo_ids": []}],
+    [{"text": "a", "hpo_ids": ["HP:0001250"]}],
     [{**CASE, "language": "pt-BR"}],
 ]
 INVALID = {
@@ -131,8 +133,19 @@ INVALID = {
         "metadata": {"language": "german"},
         "test_cases": [CASE],
     },
+    'metadata.language: "xx" is not a language code: write a code of ISO 639-1, such as de, en or fr': {
+        "metadata": {"language": "xx"},
+        "test_cases": [CASE],
+    },
+    'test_cases[0].language: "dee" is not a language code: write a code of ISO 639-1, such as de, en or fr': [
+        {**CASE, "language": "dee"}
+    ],
     'test_cases[0]: "a" is not an object': ["a"],
-    "test_cases[0]: it has no text": [{"expected_hpo_ids": []}],
+    "test_cases[0]: it has no text": [{"expected_hpo_ids": ["HP:0001250"]}],
+    "test_cases[0].expected_hpo_ids: it expects no id, so that nothing could be found": [
+        {"text": "a", "expected_hpo_ids": []}
+    ],
+    "test_cases[0].hpo_ids: it expects no id, so that nothing could be found": [{"text": "a", "hpo_ids": []}],
     "test_cases[0].text: it is empty": [{**CASE, "text": " "}],
     "test_cases[0].text: 1 is not a text": [{**CASE, "text": 1}],
     "test_cases[0].case_id: it is empty": [{**CASE, "case_id": ""}],
@@ -162,6 +175,11 @@ class TestSchema:
     def test_invalid_files(self, problem):
         assert not jsonschema.Draft202012Validator(case_schema()).is_valid(INVALID[problem])
         assert [str(found) for found in problems_of(INVALID[problem])] == [problem]
+
+    def test_every_language_of_the_plan_is_known_and_few_others(self):
+        # The plan's own list, and how many codes ISO 639-1 has.
+        assert {"de", "en", "es", "fr", "nl"} <= LANGUAGE_CODES
+        assert len(LANGUAGE_CODES) == 183
 
     def test_two_cases_of_one_name_are_more_than_a_schema_can_see(self):
         twice = [{**CASE, "case_id": "a"}, {**CASE, "case_id": "a"}]
@@ -237,17 +255,18 @@ class TestRunDirectory:
         found = import_file(write_run_directory(tmp_path / "BioLORD" / "run1"))
         assert found.kind == "hpo-run"
         write_collection(found, tmp_path / "out")
-        with pytest.warns(rs.RankscopeWarning, match="does not answer 1 of 3 queries"):
+        missing = pytest.warns(rs.RankscopeWarning, match="does not answer 1 of 3 queries")
+        with missing, pytest.warns(rs.RankscopeWarning, match="not measured are MaxOntSim"):
             scores = rs.evaluate(tmp_path / "out/qrels.txt", tmp_path / "out/runs/BioLORD.run", profile="phentrieve")
         mean = compat.in_their_words(scores["BioLORD"], "phentrieve").mean
-        stated = {score.key: score.value for score in found.scores if score.query is None}
+        stated = {score.measure: score.value for score in found.scores if score.query is None}
         assert mean["mrr_dense"] == stated["mrr_dense"] == 0.5
         assert mean["hit_rate_dense@1"] == pytest.approx(stated["hit_rate_dense@1"])
 
     def test_everything_is_there(self, tmp_path):
         found = import_file(write_run_directory(tmp_path / "BioLORD" / "run1"))
         assert tuple(found.notes) == (
-            "case 2 failed (too long); it is left out of the qrels, as of the original's means",
+            "case 2 failed (too long); it gives no judgments, as the original left it out of its means",
             "case 3 expects no id, so it is not evaluable",
             "case 4 retrieved nothing; it scores 0",
             "the manifest speaks of 6 cases, cases.jsonl holds 5",
@@ -255,7 +274,7 @@ class TestRunDirectory:
         )
         assert [result.score for result in found.runs[0].results] == [0.9, 0.8, 0.7]
         assert found.docs[0].fields == {"label": "Nine"}
-        stated = {(score.query, score.key): score.value for score in found.scores}
+        stated = {(score.query, score.measure): score.value for score in found.scores}
         assert stated["0", "mrr"] == 0.5
         assert stated["1", "mrr_dense"] == 1.0
         assert stated[None, "mrr_dense:ci_upper"] == 0.9
@@ -291,7 +310,7 @@ class TestSummary:
         }
         found = import_file(save(content))
         assert found.kind == "hpo-summary"
-        assert {(score.query, score.key): score.value for score in found.scores} == {
+        assert {(score.query, score.measure): score.value for score in found.scores} == {
             (None, "avg_mrr"): 0.5, ("0", "mrr"): 1.0, ("1", "mrr"): 0.0, ("0", "hit_rate@1"): 1.0,
             ("1", "hit_rate@1"): 0.0, (None, "avg_hit_rate@1"): 0.5,
         }  # fmt: skip

@@ -42,6 +42,7 @@ VALUES = {
     "T": [2.5], "over": ["judged"], "found": [2], "wrong": [-0.5], "missed": [-1], "alpha": [0, 0.3], "scale": ["none", "best"],
     "sim": ["resnik", "phentrieve_hybrid"], "distance": ["angular"], "threshold": [0.2], "rel_weight": [0.2],
     "weight": [0.3], "combine": ["arithmetic"], "missing": ["own", "ignore"], "judged_only": [False, False, True],
+    "days": [2, 5], "reference": ["2024-01-09", "2024-02-01"],
 }  # fmt: skip
 NEEDED = {"k": 5, "recall": 0.3}
 KEPT = {"ic", "field", "date", "group"}

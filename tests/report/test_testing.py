@@ -9,7 +9,7 @@ from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 from rankscope.testing import check_measure
 
-EXAMPLE = MeasureExample([0, 1], [1], 1.0, {}, "one")
+EXAMPLE = MeasureExample([0, 1], [1, 0], 1.0, {}, "one")
 
 
 @pytest.fixture
@@ -66,6 +66,7 @@ def with_k(hits, *, k=None):
     [
         (ones, {"doc": "Ones."}, "the docstring does not start with 'Answers: …\\?'"),
         (ones, {"example": MeasureExample([1], [1], 0.5, {}, "half")}, "its example gives 1.0 instead of 0.5"),
+        (ones, {"example": MeasureExample([2, 0, 1, None], [2, 1], 1.0, {}, "1")}, r"that were not judged: \[0\]"),
         (ones, {"range": (0, 0.5), "example": EXAMPLE}, "1.0 is out of its range"),
         (lambda hits: np.where(hits.n_retrieved == 0, math.nan, 1.0), {}, "it is undefined for"),
         (lambda hits: np.where(hits.n_retrieved == 0, math.inf, 1.0), {}, "infinite"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -41,6 +41,7 @@ differences = st.lists(st.floats(-1, 1), min_size=2, max_size=40).map(np.array)
 
 
 @given(st.lists(st.integers(-100, 100), min_size=2, max_size=9).map(np.array))
+@example(np.array([2, 2, -1, 0, -1, -2]))  # hundredths that add up to 0, but for rounding
 @settings(max_examples=150, deadline=None)
 def test_exact_sign_flips_equal_scipys(hundredths):
     ours = sign_flip_test(hundredths / 100)
@@ -143,6 +144,13 @@ def test_power_by_simulation():
     assert power_of(0.04, 0.1, 50) == pytest.approx(found, abs=3 * np.sqrt(0.25 / 4000))
 
 
+@pytest.mark.parametrize("n", [4, 6, 7, 20, 60])
+def test_a_huge_difference_is_found_for_certain(n):
+    # from 45 standard errors on; for some of these scipy's distribution has no number
+    found = [power_of(errors / np.sqrt(n), 1.0, n) for errors in np.arange(45, 200, 0.25)]
+    assert found == pytest.approx([1.0] * len(found), abs=1e-9)
+
+
 def test_minimal_effect_and_number_of_queries_are_inverse():
     smallest = minimal_detectable_effect(0.1, 200)
     assert power_of(smallest, 0.1, 200) == pytest.approx(0.8, abs=1e-6)
@@ -202,5 +210,7 @@ def test_an_interval_where_no_resample_reaches_what_was_observed(sign):
 
 
 @given(st.integers(0, 500), st.floats(0, 600))
+@example(2, 3.0)  # the two queries that are enough are the first that is looked at below the guess
+@example(2, 10.0)  # 9, 8, 6 and 2 are
 def test_the_fewest_queries_are_found_from_any_guess(k, near):
     assert fewest(lambda n: n >= k, near=near).n_queries == max(2, k)

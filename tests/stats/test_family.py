@@ -191,3 +191,16 @@ def test_intervals_for_equivalence_are_those_of_twice_the_level(test, n):
     at_5, at_10 = (test(units, alpha=alpha, n_resamples=2_000, seed=1) for alpha in (0.05, 0.10))
     assert at_5.critical_equivalence == pytest.approx(at_10.critical)
     assert (at_5.critical_equivalence < at_5.critical).all()
+
+
+@pytest.mark.parametrize("times", [1, 9])  # all flips are tried, or some
+def test_differences_that_add_up_to_nothing_but_for_rounding_are_none(times):
+    d = np.tile([0.02, 0.02, -0.01, 0.0, -0.01, -0.02], times)
+    assert d.sum() != 0
+    for test in (joint_test, separate_tests, bonferroni_tests):
+        found = test(plain(d[:, None]), **OPTIONS)
+        assert [*found.p, *found.p_alone] == pytest.approx([1.0] * 2)
+    systems = plain(np.column_stack([np.full(len(d), 0.3), 0.3 + d, 0.3 - d]))
+    pairs = plain(np.column_stack([d, -d, -2 * d])).moments()
+    together = joint_test(systems, pairs, **OPTIONS)
+    assert [*together.p, *together.p_alone] == pytest.approx([1.0] * 6)

@@ -84,6 +84,15 @@ def test_bootstrap_shift_is_near_its_definition():
     assert found.caveat.startswith("anti-conservative for few queries")
 
 
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
+def test_bootstrap_shift_does_not_depend_on_what_weights_are_counted_in(factor):
+    rng = np.random.default_rng(3)
+    d, weights = rng.normal(0.03, 0.1, (30, 1)), rng.integers(1, 9, 30).astype(float)
+    first, other = (bootstrap_shift_test(Units.of(30, weights=w).sums(d)) for w in (weights, factor * weights))
+    assert other.p == first.p
+    assert 0.001 < first.p < 0.999
+
+
 def test_cluster_sums():
     values = np.array([[1.0, 10.0], [2.0, 20.0], [4.0, 40.0]])
     np.testing.assert_array_equal(

@@ -152,8 +152,97 @@ class TestFirstQuery:
         assert time.monotonic() - started < 10
         assert len(answers) == 40
         assert answers[0].reason.startswith("no answer: ConnectionRefusedError")
+        assert answers[0].reason.endswith(f" (http://127.0.0.1:{port}/)")
         assert answers[0].n_attempts == 2
         assert answers[39].reason.startswith("not asked, as it would fail like query '0': no answer: Connection")
+
+    @pytest.mark.parametrize("concurrency", [1, 4])
+    def test_somebody_who_never_says_a_word(self, concurrency):
+        many = [Query(str(i), "x") for i in range(40)]
+        n_asked = 0
+
+        def stay_silent(connection: socket.socket) -> None:
+            nonlocal n_asked
+            n_asked += 1
+            while connection.recv(65536):
+                pass
+
+        with raw_server(stay_silent) as port:
+            url = f"http://127.0.0.1:{port}/s?q={{query}}&key=mine"
+            started = time.monotonic()
+            answers = list(Http(url=url, timeout_s=0.5, concurrency=concurrency).answers(many, k=1))
+            assert time.monotonic() - started < 5
+        assert n_asked == 2
+        assert len(answers) == 40
+        lost, second = answers[0], next(answer for answer in answers if answer.query_id == "1")
+        assert lost.for_all
+        assert lost.reason == (
+            f"no answer within 0.5 s, twice (http://127.0.0.1:{port}/s?q={{query}}&key=(hidden)); "
+            "where it needs longer, raise timeout_s"
+        )
+        assert second.reason == "no answer within 0.5 s"
+        assert [(answer.reason, answer.n_attempts) for answer in answers if answer.query_id == "39"] == [
+            (f"not asked, as it would fail like query '0': {lost.reason}", 0)
+        ]
+
+    def test_somebody_who_closes_every_connection_at_once(self):
+        many = [Query(str(i), "x") for i in range(40)]
+        with raw_server(lambda connection: connection.recv(65536) and None) as port:
+            started = time.monotonic()
+            answers = list(Http(url=f"http://127.0.0.1:{port}/", backoff_s=0.01).answers(many, k=1))
+            assert time.monotonic() - started < 5
+        assert answers[0].for_all
+        assert answers[0].reason.startswith("no answer: RemoteDisconnected")
+        assert answers[0].reason.endswith(f", twice (http://127.0.0.1:{port}/)")
+        assert sum(answer.n_attempts > 0 for answer in answers) == 2
+
+    @pytest.mark.parametrize("slow", ["1", "2"], ids=["first", "second"])
+    @pytest.mark.parametrize("patience_s", [0.1, 5], ids=["at the same time", "one after the other"])
+    def test_one_slow_query_is_not_taken_for_silence(self, slow, patience_s, monkeypatch):
+        monkeypatch.setattr("rankscope.systems.http._SILENT_S", patience_s)
+        asked = []
+
+        def answer(request):
+            asked.append(request.path)
+            time.sleep(1 if request.path == f"/{slow}" else 0.2)
+            return Said([{"id": "a"}])
+
+        with Loopback(answer) as server:
+            system = Http(url=f"{server.url}/{{query_id}}", timeout_s=0.5, attempts=2, backoff_s=0.01)
+            answers = {answer.query_id: answer for answer in system.answers(QUERIES, k=1)}
+        assert {query: answer.failed for query, answer in answers.items()} == {q: q == slow for q in "123"}
+        assert (answers[slow].reason, answers[slow].n_attempts) == ("no answer within 0.5 s", 2)
+        assert asked.count(f"/{slow}") == 2
+        assert len(asked) == 4
+
+    def test_silence_later_on_fails_these_queries_alone(self):
+        many = [Query(str(i), "x") for i in range(8)]
+
+        def answer(request):
+            time.sleep(1 if request.path in ("/3", "/4", "/5") else 0)
+            return Said([{"id": "a"}])
+
+        with Loopback(answer) as server:
+            system = Http(url=f"{server.url}/{{query_id}}", timeout_s=0.3, attempts=1, concurrency=1)
+            failed = {answer.query_id: answer.failed for answer in system.answers(many, k=1)}
+        assert [query for query in failed if failed[query]] == ["3", "4", "5"]
+
+    def test_silence_is_noticed_where_queries_are_asked_one_by_one_too(self):
+        with raw_server(lambda connection: time.sleep(5)) as port:
+            system = Http(url=f"http://127.0.0.1:{port}/", timeout_s=0.2, attempts=2, backoff_s=0.01)
+            (first,), (second,) = (list(system.answers([query], k=1)) for query in QUERIES[:2])
+        assert (first.for_all, first.n_attempts) == (False, 2)
+        assert (second.for_all, second.n_attempts) == (True, 1)
+
+    def test_an_address_of_the_environment_is_shown_by_its_name(self, monkeypatch):
+        from rankscope.systems.secrets import FromEnvironment
+
+        with raw_server(lambda connection: time.sleep(5)) as port:
+            value = f"http://127.0.0.1:{port}/private"
+            url = FromEnvironment(value, "${SEARCH_URL}", {"SEARCH_URL": value})
+            lost = next(Http(url=url, timeout_s=0.2).answers(QUERIES, k=1))
+        assert "(${SEARCH_URL})" in lost.reason
+        assert str(port) not in lost.reason
 
     @pytest.mark.parametrize("status", [301, 401, 403, 404, 405])
     def test_a_wrong_address(self, status):
@@ -185,6 +274,10 @@ class TestFirstQuery:
         ("table", "reason"),
         [
             ('type = "http"\nurl = "http://127.0.0.1:PORT/"', "no answer: ConnectionRefusedError"),
+            (
+                'type = "http"\ntimeout_s = 0.5\nurl = "http://127.0.0.1:SILENT/"',
+                "; where it needs longer, raise timeout_s",
+            ),
             ('type = "command"\ncommand = "./nowhere"', "./nowhere cannot be started: No such file"),
             ('type = "dense"\nmodel = "m"\nbase_url = "http://127.0.0.1:PORT/"', "did not answer in 2 attempts"),
         ],
@@ -192,12 +285,15 @@ class TestFirstQuery:
     def test_such_a_system_is_left_out_and_the_others_go_on(self, table, reason, tmp_path):
         with socket.create_server(("127.0.0.1", 0)) as gone:
             table = table.replace("PORT", str(gone.getsockname()[1]))
+        silent = socket.create_server(("127.0.0.1", 0))  # connections are made, and nobody ever looks at them
+        table = table.replace("SILENT", str(silent.getsockname()[1]))
         small = small_project(tmp_path)
         both = '[systems.both]\ntype = "hybrid"\nof = ["dead", "one"]\n'
         one = '[systems.one]\ntype = "python"\nrecords = true\nfunction = "MODULE:one"\n'
         small.write(f"[systems.dead]\n{table}\n{both}{one}")
         started = time.monotonic()
         outcome = small.run()
+        silent.close()
         assert time.monotonic() - started < 30
         assert outcome.returncode == 2
         for name in ("dead", "both"):

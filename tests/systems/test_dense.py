@@ -305,3 +305,21 @@ def test_packaged_models_know_what_belongs_together(model, package):
     found = system.search(asked, k=3)
     assert [ranking[0][0] for ranking in found] == ["cat", "car"]
     assert found == [system.search([query], k=3)[0] for query in asked]  # a query does not depend on the others
+
+
+def test_wordllama_takes_texts_in_lower_case_unless_told_otherwise(tmp_path):
+    pytest.importorskip("wordllama", reason="wordllama is not installed")
+    docs = ListDocs([("a", "NOSE BLEEDS OFTEN"), ("b", "nose bleeds often")])
+    found = {}
+    for lowercase in (None, True, False):
+        system = Dense(lowercase=lowercase, cache=tmp_path)
+        system.fit(docs)
+        found[lowercase] = dict(system.search([Query("1", "Nose bleeds")], k=2)[0])
+    assert found[None] == found[True]
+    assert found[None]["a"] == found[None]["b"]
+    assert found[False]["a"] < found[False]["b"]
+    # What is kept is kept apart, and the fingerprint of answers differs.
+    assert len(list(tmp_path.iterdir())) == 2
+    assert [Dense(lowercase=one).describe()["lowercase"] for one in (None, True, False)] == [True, True, False]
+    assert Dense(model="multilingual").describe()["lowercase"] is False
+    assert Dense(model="m:f", provider="sentence-transformers").describe()["lowercase"] is False

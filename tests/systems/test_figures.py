@@ -58,7 +58,7 @@ def scifact():
 
 @pytest.fixture(scope="module")
 def dense(scifact):
-    system = Dense()
+    system = Dense(lowercase=False)  # as the stored run wordllama-256 was made
     system.fit(scifact.docs)
     return system
 
@@ -74,6 +74,7 @@ def test_bm25_on_cranfield():
 
 def test_wordllama_on_scifact(scifact, dense):
     assert scifact.mean(dense) == pytest.approx(0.5134, abs=0.002)
+    assert dense.describe()["lowercase"] is False
 
 
 def test_hybrids_on_scifact(scifact, dense):

@@ -73,10 +73,47 @@ class TestPaths:
             with pytest.raises(BadAnswerError, match="has nothing at"):
                 path.values(other)
 
-    @pytest.mark.parametrize("path", ["$..id", "$.a[", "$.a[?(@.b)]", "$.", "$.a b"])
+    @pytest.mark.parametrize("path", ["$..id", "$.a[", "$.a[?@.b", "$.", "$.a b"])
     def test_that_cannot_be_read_are_refused(self, path):
         with pytest.raises(OptionError, match="cannot be read from"):
             parse_path(path)
+
+    @pytest.mark.parametrize(
+        ("path", "found"),
+        [
+            ("$.variants[?(@.name=='b')].results[*].id", [3]),
+            ("$.variants[?@.name == 'a'].results[*].id", [1, 2]),
+            ('variants[?@["name"] == "a" && @.ok].results[?@.id > 1].id', [2]),
+            ("$.variants[?@.results[0].id == 3].name", ["b"]),
+            ("$.variants[?@.name == 'x]y'].results[*].id", []),
+            ("$.variants[?@.name == 'none'].name", []),  # nothing is taken out of what it picks
+            ("$.variants[0:1].name", ["a"]),
+            ("$.variants[0]['name','ok']", ["a", True]),
+        ],
+    )
+    def test_filters(self, path, found):
+        a = {"name": "a", "ok": True, "results": [{"id": 1}, {"id": 2}]}
+        others = [{"name": "b", "results": [{"id": 3}]}, {"name": "x]y", "results": []}]
+        assert parse_path(path).values({"variants": [a, *others]}) == found
+
+    def test_a_filter_that_fits_no_list_is_no_empty_answer(self):
+        path = parse_path("$.variants[?@.name == 'b'].results[*].id")
+        for variants in ([], [{"name": "a", "results": [{"id": 1}]}], "none"):
+            with pytest.raises(BadAnswerError, match=r"variants\[\?@.name == 'b'\] is not there, but"):
+                path.values({"variants": variants})
+        with pytest.raises(BadAnswerError, match=r"results is not there"):
+            path.values({"variants": [{"name": "b"}]})
+
+    @pytest.mark.parametrize(
+        ("path", "words"),
+        [
+            ("$.a[?@.b === 1]", r"cannot be read at \[\?@.b === 1\]: unexpected token"),
+            ("$.a[?(@.b == $.c)].d", "looks at the whole answer"),
+        ],
+    )
+    def test_filters_that_are_refused(self, path, words):
+        with pytest.raises(OptionError, match=words):
+            parse_path(path, what="ids")
 
 
 class TestTemplates:
@@ -130,6 +167,19 @@ class TestRequests:
         assert [asked.json() for asked in server.requests] == [{"q": 'say "hi" {k}\n', "n": 3, "lang": "de"}] * 2
         assert {asked.method for asked in server.requests} == {"POST"}
         assert {asked.headers["Content-Type"] for asked in server.requests} == {"application/json"}
+
+    def test_lists_and_objects_go_out_as_json(self):
+        turns = [{"role": "user", "content": 'my "heart" races'}, {"role": "assistant", "content": "since when?"}]
+        query = Query("7", "svt", {"conversation": turns, "filters": {"city": "Ulm"}})
+        table = {"messages": "{conversation}", "filters": "{filters}", "said": "he: {conversation}", "none": "{x:-[]}"}
+        text = '{"messages": {conversation} , "filters": {filters} , "said": "he: {conversation}", "none": {x:-[]} }'
+        with Loopback(lambda _: Said(HITS)) as server:
+            http(server, body=table).search([query], k=3)
+            http(server, body=text).search([query], k=3)
+            http(server, body="turns={conversation}").search([query], k=3)
+        sent = {"messages": turns, "filters": {"city": "Ulm"}, "said": f"he: {json.dumps(turns)}", "none": []}
+        assert [asked.json() for asked in server.requests[:2]] == [sent, sent]
+        assert json.loads(parse_qs(server.requests[2].body)["turns"][0]) == turns
 
     def test_a_form_and_headers(self, monkeypatch):
         monkeypatch.setenv("RS_TOKEN", "abc")

@@ -98,6 +98,9 @@ def test_describes_its_parts():
     described = Hybrid(of=systems(), weights=[1, 2]).describe()
     assert [part["type"] for part in described["of"]] == ["python", "python"]
     assert described["weights"] == [1, 2]
+    assert described["k"] == 60, "Cormack et al. 2009: a record holds the constant also where none was given"
+    assert Hybrid(of=systems(), k=5).describe()["k"] == 5
+    assert Hybrid(of=systems(), method="borda").describe()["k"] is None
 
 
 def test_weights_cannot_be_tuned_without_queries():

@@ -327,6 +327,12 @@ def node(doc: str, score: float | None) -> Any:
         ([{"id": "b", "score": 2}, {"id": "a", "score": 1}], {"b": 2.0, "a": 1.0}),
         ([{"doc_id": "b"}, {"_id": "a"}], {"b": 1.0, "a": 0.5}),
         ([{"id": "b", "distance": 0.1}, {"id": "a", "distance": 0.3}], {"b": -0.1, "a": -0.3}),
+        (
+            [{"episode_id": e, "podcast_id": "p", "_distance": d} for e, d in (("b", 0.1), ("a", 0.3))],
+            {"b": -0.1, "a": -0.3},
+        ),
+        ([{"practitioner_id": "b", "name": "Dr B"}, {"practitioner_id": "a", "name": "Dr A"}], {"b": 1.0, "a": 0.5}),
+        ([{"hpo_id": "b", "label": "Seizure", "similarity": 0.9}], {"b": 0.9}),
         ([document("x", metadata={"id": "b"}), document("y", metadata={"source": "a"})], {"b": 1.0, "a": 0.5}),
         ([document("x", id="b"), document("y", id="a", metadata={"source": "s"})], {"b": 1.0, "a": 0.5}),
         ([(document("x", id="b"), 0.9), (document("y", id="a"), 0.5)], {"b": 0.9, "a": 0.5}),

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from rankscope.errors import InputError, OptionError, ScoreError
+from rankscope.experiment.project import load_project
+from rankscope.experiment.runner import run_project
 from rankscope.systems.answers import BadAnswerError
 from rankscope.systems.base import BaseSystem, Doc, ListDocs, Query
 from rankscope.systems.expansion import Expand
@@ -134,6 +136,31 @@ def test_the_variants_of_a_doctor_search_can_be_told_apart(words):
         "parallel": {"1": 3.0, "2": 1.0, "3": 1.0},
         "goal-specific": {"1": 1.0, "2": 0.0, "3": -0.5},
     }
+
+
+def test_a_function_named_in_a_project_makes_terms_and_its_failures_are_those_of_queries(tmp_path):
+    pytest.importorskip("bm25s", reason="bm25s is not installed")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    texts = ["epistaxis at night", "syncope while standing", "cough and fever"]
+    docs = [{"_id": f"d{i}", "text": text} for i, text in enumerate(texts)]
+    queries = [{"_id": f"q{i}", "text": text} for i, text in enumerate(["bloody nose", "fainting", "hot"])]
+    for name, lines in (("corpus", docs), ("queries", queries)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "qrels.txt").write_text("q0 0 d0 1\nq1 0 d1 1\nq2 0 d2 1\n")
+    (tmp_path / "terms_of_mine.py").write_text(
+        "MADE = {'bloody nose': ['epistaxis'], 'fainting': {'terms': ['syncope'], 'negatives': ['fever']}}\n"
+        "def make(query):\n    return MADE[query.text]\n"
+    )
+    (tmp_path / "rankscope.toml").write_text(
+        'primary = "RR"\nmeasures = ["RR"]\n[collections.small]\npath = "small"\n[systems.bm25]\ntype = "bm25"\n'
+        '[systems.made]\ntype = "expand"\nof = "bm25"\nfunction = "terms_of_mine:make"\n'
+    )
+    [result] = run_project(load_project(tmp_path / "rankscope.toml")).collections
+    made = result.systems[1]
+    assert (made.n_answered, [one.query for one in made.failures]) == (2, ["q2"])
+    assert "KeyError" in made.failures[0].reason
+    assert result.scores.mean()["made"]["RR"].value == pytest.approx(2 / 3)  # what failed counts 0
 
 
 def test_expansions_from_files_and_functions(words, tmp_path):

@@ -13,7 +13,7 @@ from rankscope.align.hits import KernelHits
 from rankscope.align.policies import Policies
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.data.qrels import Qrels
-from rankscope.data.run import Ranking, Run, require_rows
+from rankscope.data.run import ListedDocs, Ranking, Run, require_rows
 from rankscope.io.ids import byte_order
 
 N_OTHERS_SHOWN = 1000
@@ -63,9 +63,10 @@ def judged_hits(ranking: Ranking, grade_of: Mapping[str, float], policies: Polic
     return n_retrieved, ranks[order], grades[order]
 
 
-def ranked_docs(ranking: Ranking, policies: Policies, depth: int | None = None) -> list[str]:
-    """Return the docs of one query, best first, cut at both depths."""
-    docs, scores, given = list(ranking.score_of), compared_scores(ranking.scores, policies), given_order(ranking)
+def ranked_docs(ranking: Ranking | ListedDocs, policies: Policies, depth: int | None = None) -> list[str]:
+    """Return the docs of one query, best first, cut at both depths; one that is listed twice stays so."""
+    docs = list(ranking.score_of) if isinstance(ranking, Ranking) else ranking.docs
+    scores, given = compared_scores(ranking.scores, policies), given_order(ranking)
     if depth and depth < len(docs):  # only those that may be among the first are put in order
         lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth]
         kept = np.flatnonzero(scores >= lowest)
@@ -123,6 +124,6 @@ def compared_scores(scores: Floats, policies: Policies) -> Floats:
         return scores.astype(np.float32).astype(np.float64)
 
 
-def given_order(ranking: Ranking) -> Ints:
+def given_order(ranking: Ranking | ListedDocs) -> Ints:
     """Return each doc's place as given: the rank column, else the order of the rows."""
     return np.arange(len(ranking.scores)) if ranking.given_ranks is None else ranking.given_ranks

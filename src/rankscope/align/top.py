@@ -48,6 +48,15 @@ def top_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: i
     return TopDocs(tuple(query_ids), tuple(found))
 
 
+def listed_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: int | None) -> TopDocs:
+    """Return the first rows of every query as the run lists them: the same as `top_docs`, with docs listed twice."""
+    found = []
+    for query in query_ids:
+        docs = ranked_docs(run.rankings.listed(query), policies) if query in run.rankings else []
+        found.append(tuple(doc for doc in docs if policies.self_match == "keep" or doc != query)[:depth])
+    return TopDocs(tuple(query_ids), tuple(found))
+
+
 def leading_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: int | None) -> TopDocs:
     """Return the first docs of every query, best first: the same as `top_docs`, sooner where the depth is small."""
     if depth is not None and policies.duplicates != "first":  # which of two equal docs is the first, only all rows tell

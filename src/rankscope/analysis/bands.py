@@ -2,7 +2,8 @@
 
 No standard says which score is good; it depends on the collection and the task. So a table of words is never applied
 by itself, always has a name, and covers every score: bands are half-open (a limit belongs to the band above it), follow
-one another without gaps, and the last one includes its upper end.
+one another without gaps, and the last one includes its upper end. The lowest and the highest score there is may have a
+word of their own: 1 is perfect.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import MeasureError, OptionError, did_you_mean
 from rankscope.measures.parse import is_known, parse_measure
 from rankscope.measures.registry import ALIASES, REGISTRY
+from rankscope.measures.scores import RunScores, Scores
 from rankscope.measures.spec import Measure
-from rankscope.records import Record
+from rankscope.records import Record, replace
+
+if TYPE_CHECKING:
+    from rankscope.measures.scores_record import ScoresRecord
 
 SCHEMA_HINT = 'write `[bands]`, then `"nDCG@10" = [[0, 0.5, "poor"], [0.5, 0.8, "good"], [0.8, 1, "very good"]]`'
 ROUNDING = 1e-9
@@ -33,7 +38,9 @@ class Band(Record):
 
     @property
     def span(self) -> str:
-        """The limits as they are printed, such as 0.7-0.9, or 60+ where there is no upper one."""
+        """The limits as they are printed, such as 0.7-0.9, 60+ where there is no upper one, or the one score it is."""
+        if self.low == self.high:
+            return f"{self.low:g}"
         return f"{self.low:g}+" if math.isinf(self.high) else f"{self.low:g}-{self.high:g}"
 
     def __str__(self) -> str:
@@ -48,6 +55,8 @@ class BandProfile(Record):
     bands: Mapping[str, tuple[Band, ...]]
     notes: tuple[str, ...] = ()
     """Where a table that others published was repaired, and how."""
+    nouns: Mapping[str, str] = {}
+    """What its words are said of, where that is not what NOUNS has: diverse content, not diverse ILD."""
 
     def of(self, measure: Measure) -> tuple[Band, ...]:
         """Return the bands of a measure, those of its own cut-off first; none where the profile has no words for it."""
@@ -61,16 +70,71 @@ def band_of(score: float, measure: str | Measure, profile: str | BandProfile) ->
     bands = chosen.of(parse_measure(measure) if isinstance(measure, str) else measure)
     if not bands or not bands[0].low - ROUNDING <= score <= bands[-1].high + ROUNDING:
         return None  # a score that is not a number is not between any limits
-    return next((band for band in bands if score < band.high), bands[-1])
+    return next((band for band in bands if score < band.high or score == band.low), bands[-1])
+
+
+NOUNS = {
+    "P": "precision",
+    "R": "recall",
+    "RR": "reciprocal rank",
+    "AP": "average precision",
+    "MeanGain": "relevance",
+    "ILD": "diversity",
+    "Distinct": "source diversity",
+    "TopicCoverage": "topic coverage",
+    "Uniqueness": "uniqueness",
+}
+"""What measures are called in a sentence; others by their name."""
+
+
+def mean_bands(run: RunScores, bands: BandProfile) -> dict[str, Band]:
+    """Return the band of every mean of a run for which the profile has a word."""
+    found = {}
+    for measure, mean in run.mean().items():
+        band = band_of(mean.value, measure, bands) if is_known(measure.partition("@")[0].partition("(")[0]) else None
+        if band is not None:
+            found[measure] = band
+    return found
+
+
+def in_one_line(run: RunScores, bands: BandProfile) -> str:
+    """Say how good a run is in the words of a profile: good precision@3, moderate recall@5."""
+    parts = []
+    for name, band in mean_bands(run, bands).items():
+        measure = parse_measure(name)
+        noun = bands.nouns.get(measure.base) or NOUNS.get(measure.base, measure.base)
+        cutoff = measure.options.get(measure.spec.cutoff or "")
+        what = noun if cutoff is None else f"{noun}@{cutoff}"
+        is_adjective = len(band.word.split()) == 1 or band.word.startswith(("very ", "somewhat "))
+        parts.append(f"{band.word} {what}" if is_adjective else f"{what} {band.word}")
+    return ", ".join(parts)
+
+
+def scores_in_words(scores: Scores, bands: BandProfile) -> ScoresRecord:
+    """Return the stored form of scores with the words of a profile for all means."""
+    from rankscope.measures.scores_record import scores_record
+
+    record = scores_record(scores)
+    runs = [
+        replace(
+            stored,
+            words={measure: band.word for measure, band in mean_bands(scores[stored.name], bands).items()},
+            in_words=in_one_line(scores[stored.name], bands),
+        )
+        for stored in record.runs
+    ]
+    return replace(record, bands=bands.name, runs=runs)
 
 
 def steps(*limits_and_words: float | str, top: float = 1.0) -> tuple[Band, ...]:
-    """Return bands from limits and words in turn, lowest first; the last band ends at `top`."""
+    """Return bands from limits and words in turn, lowest first; the last band ends at `top`, or is `top` alone."""
     lows = [float(limit) for limit in limits_and_words[::2]]
     words = [str(word) for word in limits_and_words[1::2]]
     return tuple(itertools.starmap(Band, zip(lows, [*lows[1:], top], words, strict=True)))
 
 
+_SHARES = steps(0, "zero", 0, "poor", 0.5, "moderate", 0.65, "good", 1, "perfect")
+"""0 and 1 have words of their own."""
 _LIMITS = "a limit belongs to the band above it: the document says '> 0.6' in one place and '0.6-0.8' in another"
 
 BANDS: dict[str, BandProfile] = {
@@ -79,8 +143,20 @@ BANDS: dict[str, BandProfile] = {
         BandProfile(
             "doctor-search",
             "the doctor finder's words",
-            {"nDCG": steps(0, "poor", 0.5, "good", 0.8, "very good")},
-            ("the document names 1.0 as 'perfect': a limit of its own, here the top of 'very good'",),
+            {
+                "nDCG": steps(0, "poor", 0.5, "good", 0.8, "very good", 1, "perfect"),
+                **dict.fromkeys(("P", "R", "RR"), _SHARES),
+            },
+            (
+                (
+                    "precision, recall and RR have words for 1, 0.5 and 0 in the document, and in its example: .67 is good "
+                    "precision, .60 moderate recall, .5 moderate MRR; that 'good' starts at 0.65, between these, is ours"
+                ),
+                (
+                    "RR: the document says that 0.5 is 'position 2 on average' and 0.33 'position 3': the mean of 1/rank is "
+                    "not 1 over the mean rank (ranks 1 and never found give 0.5, too), so words are about the number alone"
+                ),
+            ),
         ),
         BandProfile(
             "podcast",
@@ -90,13 +166,22 @@ BANDS: dict[str, BandProfile] = {
                 "P@10": steps(0, "below target", 0.6, "good"),
                 "RR": steps(0, "below target", 0.7, "good"),
                 "ILD": steps(0, "very similar", 0.3, "somewhat similar", 0.6, "diverse", 0.9, "very different", top=2),
+                "R@10": steps(0, "low", 0.5, "medium", 1, "full"),
+                "Distinct": steps(0, "low", 0.5, "medium", 1, "maximum"),
+                "Uniqueness": steps(0, "reduced by duplicates", 1, "full"),
             },
             (
+                (
+                    "recall: 1.0 is 'all relevant items', 0.5 'half of them'; source diversity (podcast coverage): 1.0 is "
+                    "'one result per podcast (maximum)', 0.5 'two results per podcast', 0.1 'many from the same (low)'; "
+                    "'medium' from 0.5 up is ours"
+                ),
                 "diversity had no word from 0.8 to 0.9: 'diverse' now goes up to 0.9, since 'very different' starts there",
                 "its other table has stricter words for nDCG and P@10: that is podcast-release",
                 _LIMITS,
                 "a reciprocal rank of 0.7 is not 'in the top 2 or 3': rank 2 alone gives 0.5",
             ),
+            {"ILD": "content"},
         ),
         BandProfile(
             "podcast-release",
@@ -107,10 +192,10 @@ BANDS: dict[str, BandProfile] = {
                 "ILD": steps(0, "below target", 0.6, "good", top=2),
                 "TopicCoverage": steps(0, "below target", 0.7, "good"),
                 "Distinct": steps(0, "below target", 0.5, "good"),
+                "Uniqueness": steps(0, "below target", 1, "excellent"),
             },
             (
                 "nDCG and P@10 each get their own word; the document has one word for both and none where they differ",
-                "the target for uniqueness, exactly 1, is no band: a doc listed twice is an error here",
                 _LIMITS,
             ),
         ),
@@ -186,7 +271,9 @@ def check_bands(rows: Any, measure_range: tuple[float, float], *, where: str) ->
         if not isinstance(row, Sequence) or len(row) != 3 or not isinstance(row[2], str) or not row[2].strip():
             raise OptionError(f"{where}: {row!r} is not [low, high, word]", hint=SCHEMA_HINT)
         low, high = row[0], row[1]
-        if not all(isinstance(limit, Real) and not isinstance(limit, bool) for limit in (low, high)) or not low < high:
+        is_end = low == high and low in measure_range
+        numbers = all(isinstance(limit, Real) and not isinstance(limit, bool) for limit in (low, high))
+        if not numbers or not (low < high or is_end):
             raise OptionError(f"{where}: {row!r} does not go from a number up to a larger one", hint=SCHEMA_HINT)
         bands.append(Band(float(low), float(high), row[2].strip()))
     bands.sort(key=lambda band: (band.low, band.high))

@@ -17,7 +17,7 @@ from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
-from rankscope.align.top import TopDocs, top_docs
+from rankscope.align.top import TopDocs, listed_docs, top_docs
 from rankscope.arrays import Ints
 from rankscope.checks import check_keywords, check_options
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
@@ -177,7 +177,8 @@ def explain_score(
         )
     all_hits, place = hits, hits.query_ids.index(query)
     hits = hits.select(np.arange(len(hits)) == place)
-    docs = list(top_docs(run, [query], policies, depth=None).docs[0])
+    docs_of = listed_docs if Need.LISTS in measure.spec.needs else top_docs
+    docs = list(docs_of(run, [query], policies, depth=None).docs[0])
     if measure.options.get("judged_only") or policies.judged_only:
         hits, docs = hits.judged_only(), [doc for doc in docs if qrels.judged[query].get(doc, -1) >= 0]
 

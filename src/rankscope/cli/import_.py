@@ -1,22 +1,27 @@
-"""Import a file of the frameworks that Rankscope replaces: say what it holds, and write it as qrels and runs.
+"""Import files of the frameworks that Rankscope replaces: say what they hold, and write it as one collection.
 
-FILE is JSON, JSONL or CSV, plain or compressed, or a run directory; its kind is detected from its content. With -o it
-is written to FOLDER: qrels.txt, runs/*.run, queries.jsonl, docs.jsonl, opinions.jsonl (flags and choices), scores.jsonl
-(numbers that the file itself states) and summary.json.
+FILE is JSON, JSONL or CSV, plain or compressed, or a run directory; its kind is detected from its content. With -o all
+of them are written to FOLDER: qrels.txt, runs/*.run, queries.jsonl, docs.jsonl, judgments.jsonl (flags, choices and a
+model's verdicts), choices.txt (what would be chosen, as qrels), qrels-judge.txt (a model's grades), scores.jsonl and
+means.jsonl (numbers that the files themselves state, by query and over all), and summary.json.
+
+Docs and queries that several files know are united; where files differ, both values are said. Runs of one system for
+different queries become one; where two files have other lists for the same query, their runs are named apart.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.cli.style import show
+from rankscope.data.judgments import summarise_judgments
 from rankscope.errors import OptionError
-from rankscope.predecessors.importers import KINDS, ImportedCollection, import_file, write_collection
+from rankscope.predecessors.importers import KINDS, ImportedCollection, import_files, write_collection
 
 EPILOG = f"""\
 kinds:
@@ -25,6 +30,8 @@ kinds:
 examples:
   rankscope import benchmark-test-cases.json --practitioners practitioners.json -o doctors
   rankscope import german/tiny_v1.json -o hpo
+  rankscope import judgments.json topics.json exports/*.json -o podcasts
+  rankscope import export.csv --query "I need SVT ablation" -o svt
   rankscope import --check my_cases.json
   rankscope import results/retrieval/tiny/BioLORD/20250121 -o biolord
 
@@ -32,10 +39,10 @@ exit codes: 0 fine, 1 --check found something, 2 wrong use or input"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the file or run directory to import")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="the files or run directories to import")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="write what was found to a new folder")
-    parser.add_argument("--kind", metavar="KIND", help="what FILE is, instead of detecting it from its content")
-    parser.add_argument("--query", metavar="TEXT", help="what was searched for, where the file does not say")
+    parser.add_argument("--kind", metavar="KIND", help="what the files are, instead of detecting it from their content")
+    parser.add_argument("--query", metavar="TEXT", help="what was searched for, where a file does not say")
     parser.add_argument("--practitioners", metavar="FILE", help="ids and names of the people that test cases name")
     unresolved = "names that match nobody: keep (the default) as relevant docs that are never found, or drop"
     parser.add_argument("--unresolved", metavar="WORD", default="keep", help=unresolved)
@@ -50,9 +57,11 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError("--check writes nothing, so -o makes no sense with it", hint="leave out one of them")
         from rankscope.cli.validate import check_test_cases
 
-        return check_test_cases(args.file, as_json=form == "json")
+        if form == "json" and len(args.files) > 1:
+            raise OptionError("--check writes the JSON of one file", hint="check the files one by one")
+        return max([check_test_cases(file, as_json=form == "json") for file in args.files])
     how = {name: getattr(args, name) for name in ("kind", "query", "practitioners", "unresolved")}
-    found = import_file(args.file, **how)
+    found = import_files(args.files, **how)
     files = write_collection(found, args.output) if args.output else {}
     if form == "json":
         print(json.dumps(found.summary(files), indent=1, ensure_ascii=False))
@@ -62,16 +71,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def lines_of(found: ImportedCollection, files: Mapping[str, int], folder: str | None) -> Iterator[str]:
-    """Yield what was found, and the files that were written."""
+    """Yield what was found, the files that were written, and what can be done with them."""
     yield f"{found.kind}: {found.title}"
     n_judged = len({judgment.query for judgment in found.judgments})
+    by_query = [score for score in found.scores if score.query is not None]
     counts = {
         "queries": (len(found.queries), f"{n_judged} with judgments" if found.judgments else ""),
         "judgments": (len(found.judgments), ""),
         "runs": (len(found.runs), ", ".join(run.name for run in found.runs)),
         "docs": (len(found.docs), ""),
-        "opinions": (len(found.opinions), ""),
-        "scores": (len(found.scores), "as the file states them"),
+        "flags": (len(found.flags), summarise_judgments(found.flags).in_words),
+        "choices": (len(found.choices), summarise_judgments(found.choices).in_words),
+        "verdicts": (len(found.verdicts), "of a model"),
+        "scores": (len(by_query), "of single queries, as the file states them"),
+        "means": (len(found.scores) - len(by_query), "as the file states them"),
     }
     for name, (count, detail) in counts.items():
         if count:
@@ -80,7 +93,24 @@ def lines_of(found: ImportedCollection, files: Mapping[str, int], folder: str | 
         yield f"  note       {note}"
     if folder:
         yield f"written to {Path(folder)}: {', '.join([*files, 'summary.json'])}"
-        qrels = next((name for name in files if name.startswith("qrels.")), None)
-        runs = [name for name in files if name.startswith("runs/")]
-        if qrels and runs:
-            yield f"next: rankscope evaluate {' '.join(str(Path(folder, name)) for name in (qrels, *runs))}"
+        measures: dict[str, set[str]] = {}
+        for score in by_query:
+            measures.setdefault(score.system, set()).add(score.measure)
+        can_be_read = bool(measures) and bool(set.intersection(*measures.values()))
+        steps = next_steps(list(files), Path(folder), can_be_read=can_be_read)
+        yield from (f"next: rankscope {step}" for step in steps)
+
+
+def next_steps(files: Sequence[str], folder: Path, *, can_be_read: bool) -> Iterator[str]:
+    """Yield commands that take what was written."""
+    runs = " ".join(str(folder / name) for name in files if name.startswith("runs/"))
+    at = {name.partition(".")[0]: str(folder / name) for name in files}
+    qrels = at.get("qrels") or at.get("qrels-judge")
+    if qrels and runs:
+        yield f"evaluate {qrels} {runs}"
+    if "choices" in at and runs:
+        yield f'evaluate {at["choices"]} {runs} -m "RR Success@1 Success@3"'
+    if "qrels" in at and "docs" in at and "queries" in at and not runs:
+        yield f"init --collection {folder}"
+    if can_be_read:
+        yield f"report {at['scores']} -o {folder / 'scores.html'}"

@@ -19,6 +19,7 @@ from rankscope.experiment.init_file import SYSTEMS, InitOptions, project_text
 from rankscope.experiment.project import FILE, read_project
 from rankscope.io.files import write_text
 from rankscope.printable import counted
+from rankscope.records import replace
 
 DEFAULT_SYSTEMS = "bm25,dense,hybrid"
 DEFAULT_PRIMARY = "nDCG@10"
@@ -46,10 +47,12 @@ def run(args: argparse.Namespace) -> int:
     target = Path(args.output)
     if target.exists() and not args.force:
         raise OptionError(f"{target} is there already", hint="change it by hand, or replace it with --force")
-    text = project_text(choices_from(args, asks=not args.yes and sys.stdin.isatty()))
-    project = read_project(text, file=target)
+    choices = choices_from(args, asks=not args.yes and sys.stdin.isatty())
+    project = read_project(project_text(choices), file=target)
     collections = [load_collection(spec) for spec in project.collections.values()]
-    write_text(target, text)
+    columns = [one.queries.attributes.get("language", {}) for one in collections]
+    languages = sorted({str(value) for column in columns for value in column.values()})
+    write_text(target, project_text(replace(choices, languages=languages)))
     show(f"{target} is written")
     for collection in collections:
         n_queries, n_rows = counted(len(collection.queries), "query"), counted(len(collection.qrels.rows), "judgment")

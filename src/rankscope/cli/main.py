@@ -41,6 +41,7 @@ _SUMMARIES = {
     "diagnose": "explain in plain words what a run does badly, and what usually helps",
     "validate": "report what is odd about qrels and runs, without scoring",
     "convert": "turn a run or qrels into another format",
+    "embed": "write the vectors of a collection's docs or queries to a file",
     "fuse": "combine runs into one",
     "import": "take over the files of the evaluation frameworks that Rankscope replaces",
     "init": "write a project file",
@@ -100,10 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
         except ParserExit:
             raise
-        except BrokenPipeError:
-            discard_output()  # the reader left; so does what is buffered
-            return WRONG_INPUT if GATES.intersection(word.partition("=")[0] for word in given) else FINE
         except BaseException as error:  # noqa: BLE001 (whatever it is, it must not end as a finding, which 1 says)
+            if has_reader_left(error):
+                discard_output()  # and so does what is buffered
+                return WRONG_INPUT if GATES.intersection(word.partition("=")[0] for word in given) else FINE
             code, lines = outcome_of(error, given, is_terminated=bool(signals))
             if debug:
                 from rankscope.cli.bug_report import traceback_text
@@ -181,6 +182,12 @@ def ended_by_sigterm(*, owns_process: bool) -> Iterator[list[int]]:
 
 GATES = {"--fail-if-worse", "--fail-under", "--require"}
 """With these a build waits for the exit code: an answer that could not be printed must not count as passed."""
+
+
+def has_reader_left(error: BaseException) -> bool:
+    """Tell whether nobody reads standard output any more, at which rich ends the process instead of saying so."""
+    is_end_by_rich = isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
+    return is_end_by_rich or isinstance(error, BrokenPipeError)
 
 
 def discard_output() -> None:

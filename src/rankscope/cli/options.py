@@ -123,6 +123,11 @@ def add_profile_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help=profiles)
 
 
+def add_bands_option(parser: argparse.ArgumentParser, what: str) -> None:
+    bands = names_in("rankscope.analysis.bands:BANDS", what, ", or a TOML file of your own (ours.toml)")
+    parser.add_argument("--bands", metavar="NAME", help=bands)
+
+
 def add_chart_option(parser: argparse.ArgumentParser, source: ChartSource, what: str) -> None:
     """Add the choice of a chart that can be drawn from a source, e.g. a comparison."""
     kinds = Later(lambda: f"{what}: {', '.join(load_object('rankscope.report.charts:charts_from')(source))}")

@@ -43,6 +43,7 @@ def text(profile: Profile) -> str:
         ("policies", policies or "the defaults"),
         *([("measures", variants)] if variants else []),
         *([("default", " ".join(profile.measures))] if profile.measures else []),
+        *([("with data", " ".join(profile.measures_of_docs))] if profile.measures_of_docs else []),
         *(("note", note) for note in profile.notes),
     ]
     lines = [*hanging(f"{profile.name}: {profile.description}", "")]

@@ -1,19 +1,21 @@
 """Make a report, or a chart, from scores that were saved before: the JSON of evaluate, or another tool's files.
 
-Several systems are compared with the first of them; one alone is described. With --chart trend the files are taken as
-points in time, in the order given.
+Several systems are compared with the first of them; one alone is described. A system that is in several files, as of
+two weeks, is named apart by their names, and followed over them. With --chart trend the files are taken as points in
+time, in the order given, with a line for each system.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import (
     REPORT_EXTENSIONS,
+    add_bands_option,
     add_chart_option,
     check_chart,
     command_line,
@@ -21,9 +23,10 @@ from rankscope.cli.options import (
     save_chart,
     with_table_endings,
 )
-from rankscope.errors import OptionError
+from rankscope.errors import InputError, OptionError
 
 if TYPE_CHECKING:
+    from rankscope.report.document import Section
     from rankscope.report.render import Form
 
 FORMATS = ("html", "markdown", "latex", "text")
@@ -46,8 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     margin = "the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)"
     parser.add_argument("--margin", type=float, metavar="X", help=margin)
     parser.add_argument("--seed", type=int, metavar="N", help="seed of everything random (default: 0)")
+    add_bands_option(parser, "say in words how good each system is")
     add_chart_option(parser, "score_files", "draw one chart instead")
-    parser.add_argument("--system", metavar="NAME", help="for trend: the system to follow (default: the first)")
+    parser.add_argument("--system", metavar="NAME", help="for trend: the only system to follow (default: all)")
     parser.add_argument("--target", type=float, metavar="X", help="for trend: a line to stay above")
 
 
@@ -55,15 +59,17 @@ def run(args: argparse.Namespace) -> int:
     chart_only, report_only = ("system", "target"), ("baseline", "margin", "seed")
     if args.chart:
         check_chart(args.chart, "score_files", args.output)
-        refuse(args, report_only, "is for reports, and changes nothing in a chart")
+        refuse(args, (*report_only, "bands"), "is for reports, and changes nothing in a chart")
         chosen = {"measure": args.measure, "system": args.system, "target": args.target}
         save_chart(args.chart, "score_files", args.output, args.files, **chosen)
         return FINE
     refuse(args, chart_only, "goes with --chart trend")
     from rankscope.comparison.compare import compare_scores
     from rankscope.comparison.known_measures import with_directions
-    from rankscope.measures.score_files import read_scores
+    from rankscope.measures.score_files import other_qrels, read_scores
+    from rankscope.records import replace
     from rankscope.report import comparison, evaluation_report
+    from rankscope.report.evaluation import load_bands
     from rankscope.report.render import render
 
     form = REPORT_EXTENSIONS.get(Path(args.output).suffix.lower())
@@ -75,11 +81,33 @@ def run(args: argparse.Namespace) -> int:
         report = evaluation_report.report_of(scores, command=command)
     else:
         how = {"baseline": args.baseline, "primary": args.measure, "margin": args.margin, "seed": args.seed or 0}
-        report = comparison.report_of(compare_scores(scores, **how), command=command)
+        compared = compare_scores(scores, problems=other_qrels(args.files, anyway=True), **how)
+        report = comparison.report_of(compared, command=command)
+    if len(args.files) > 1:
+        report = replace(report, sections=(*over_time_sections(args, with_figure=form == "html"), *report.sections))
+    if args.bands is not None:
+        words = evaluation_report.words_block(scores, load_bands(args.bands))
+        report = replace(report, first_screen=(*report.first_screen, *words))
     text = render(report, cast("Form", form))
     with output_to(args.output) as stream:
         stream.write(text)
     return FINE
+
+
+def over_time_sections(args: argparse.Namespace, *, with_figure: bool) -> Iterator[Section]:
+    """Yield how systems that are in several of the files did over them; nothing where there is none."""
+    from rankscope.report.charts import figure
+    from rankscope.report.document import Block, Paragraph, Section, TableBlock
+    from rankscope.report.over_time import over_time_table, scores_over_time
+
+    try:
+        found = scores_over_time(args.files, measure=args.measure, alone=False)
+    except InputError:  # no system is in two files: they are one system each
+        return
+    words = Paragraph("In the order given, each file a point in time; --chart trend draws this as a chart of its own.")
+    blocks: list[Block] = [words, TableBlock(f"{found.measure} over time", over_time_table(found))]
+    blocks += [figure("trend", "over_time", found)] if with_figure else []
+    yield Section("Over time", tuple(blocks))
 
 
 def refuse(args: argparse.Namespace, names: Sequence[str], why: str) -> None:

@@ -20,7 +20,7 @@ from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOp
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
-from rankscope.evaluation import evaluate_request, queries_asked
+from rankscope.evaluation import add_unjudged_queries, evaluate_request, queries_asked
 from rankscope.light import replace
 from rankscope.measures.scores import AGGREGATES, Scores
 from rankscope.stats.units import Units
@@ -108,6 +108,9 @@ def compare_runs(
     loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
     judged, asked_notes = queries_asked(judged, list(loaded.values()))
     table = None if request.queries is None else load_queries(request.queries)
+    if scoring.unjudged_queries == "zero":
+        judged, unjudged_notes = add_unjudged_queries(judged, list(loaded.values()), table)
+        asked_notes += unjudged_notes
     measure = request.primary_of(scoring.measures)
     evidence = EvidenceSource(judged, measure, policies, request)
     scores = evaluate_request(
@@ -271,12 +274,8 @@ def margin_of(request: CompareRequest, scores: Scores, primary: str) -> float:
         )
     if margin is not None:
         return margin
-    usual = (low, high) == (0, 1)
-    if measure is None:
-        values = np.concatenate([run.column(primary) for run in scores.values()])
-        known = values[~np.isnan(values)]
-        usual = bool(len(known) and known.min() >= 0 and known.max() <= 1)
-    return USUAL_MARGIN if usual else 0.0
+    values = np.concatenate([run.column(primary) for run in scores.values()])
+    return USUAL_MARGIN if range_of(primary, values) == (0, 1) else 0.0
 
 
 def check_attributes(

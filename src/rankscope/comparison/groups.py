@@ -27,6 +27,7 @@ from rankscope.comparison.records import (
     QueryChange,
     QueryGroup,
     RunFile,
+    SmallSet,
     Stratum,
     StratumPValues,
 )
@@ -36,10 +37,11 @@ from rankscope.data.queries import QueryTable
 from rankscope.data.sources import Origin
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
+from rankscope.printable import counted
 from rankscope.records import Both, Record, or_none, replace
 from rankscope.stats.interval import mean_interval
 from rankscope.stats.multiple import benjamini_hochberg
-from rankscope.stats.paired import ON_REQUEST, contrast_p
+from rankscope.stats.paired import ON_REQUEST, contrast_p, sign_p, wins_and_losses
 from rankscope.stats.units import Units
 
 LANGUAGE = ("language", "lang")
@@ -241,6 +243,9 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
     measures = [given.primary, *(measure for measure in scores.measures if measure != given.primary)]
     if len(given.pairs) > MANY_PAIRS:
         measures = measures[:1]
+    ranges = {
+        measure: range_of(measure, np.concatenate([columns[name, measure] for name in scores])) for measure in measures
+    }
     qrels_digest = path_and_digest(scores.qrels.origin)[1]
     digest = {name: path_and_digest(run.origin)[1] for name, run in scores.items()}
     for group, mask in masks.items():
@@ -250,7 +255,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
         for a, b in given.pairs:
             for measure, stratum, inside in wanted:
                 is_primary, known = measure == given.primary and stratum is None, known_measure(measure)
-                lowest, highest = range_of(measure)
+                lowest, highest = ranges[measure]
                 yield Contest(
                     a=a,
                     b=b,
@@ -294,7 +299,8 @@ def pair_results(
         main, *others = of_pair
         context = VerdictContext(
             margin_given=given.settings.margin_given,
-            problem="; ".join(f"{name}: {given.problems[name]}" for name in (a, b) if name in given.problems),
+            problem="; ".join(f"{name}: {given.problems[name]}" for name in (a, b) if name in given.problems)
+            or found_by_one(given, main.contest),
             unit_names=unit_names,
             without_top_unit=main.without_top_unit,
         )
@@ -327,6 +333,25 @@ def stratum_of(name: StratumName, inside: PairResult, contrast: Contrast, settin
     )
 
 
+def found_by_one(given: ComparisonInput, contest: Contest) -> str:
+    """Say so where a rank is known for one of the two only: left out, such queries favour the one that finds less."""
+    measure = known_measure(contest.measure)
+    if measure is None or not measure.spec.about_relevance or measure.spec.if_undefined != "skip":
+        return ""
+    for name, lacking, other in (
+        (contest.b, contest.scores_b, contest.scores_a),
+        (contest.a, contest.scores_a, contest.scores_b),
+    ):
+        only_other = given.ids_in(np.isnan(lacking) & ~np.isnan(other) & contest.mask)
+        n = len(set(only_other).intersection(given.scores[name].query_ids))  # others were left out on purpose
+        if n:
+            return (
+                f"{name} finds nothing for {counted(n, 'query')} where the other one does, and {contest.measure} "
+                "leaves them out: who finds less would look better. RR counts them as 0."
+            )
+    return ""
+
+
 def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]:
     """Return which queries a pair lacks, which changed most, and what other tests say of them."""
     contest, ids = main.contest, given.ids
@@ -339,11 +364,16 @@ def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]
     differences = contest.differences
     left_out = {query for query, d in zip(ids, differences.tolist(), strict=True) if math.isnan(d)}
     gains = -differences if contest.lower_is_better else differences
-    order = [i for i in np.argsort(gains, kind="stable").tolist() if not math.isnan(gains[i])]
+    known = np.flatnonzero(~np.isnan(gains))
+    worst_first, best_first = (known[np.argsort(by[known], kind="stable")].tolist() for by in (gains, -gains))
+    texts = (None if given.queries is None else given.queries.texts) or {}
 
     def change(i: int) -> QueryChange:
         a, b = float(contest.scores_a[i]), float(contest.scores_b[i])
-        return QueryChange(ids[i], a, b, b - a)
+        return QueryChange(ids[i], a, b, b - a, texts.get(ids[i]))
+
+    small = main.result.n_units < MIN_UNITS and main.result.differs
+    shown = max(SHOWN_QUERIES, MIN_UNITS - 1) if small else SHOWN_QUERIES
 
     tests = given.request.tests if main.result.n_queries else ()
     column = given.units.sums(differences[:, None]).column(0) if tests else None
@@ -353,10 +383,28 @@ def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]
         "missing": Both(*missing),
         "n_unanswered": len(left_out & {*missing[0], *missing[1]}),
         "n_one_sided": int((lacks_a != lacks_b)[contest.mask].sum()),
-        "worst": tuple(change(i) for i in order[:SHOWN_QUERIES] if gains[i] < 0),
-        "best": tuple(change(i) for i in order[::-1][:SHOWN_QUERIES] if gains[i] > 0),
+        "worst": tuple(change(i) for i in worst_first[:shown] if gains[i] < 0),
+        "best": tuple(change(i) for i in best_first[:shown] if gains[i] > 0),
+        "small_set": small_set_of(given, gains, worst_first, best_first) if small else None,
         "also_tested": tuple(ON_REQUEST[name](column, **drawn) for name in tests),
     }
+
+
+def small_set_of(
+    given: ComparisonInput, gains: Floats, worst_first: Sequence[int], best_first: Sequence[int]
+) -> SmallSet:
+    """Return who won where, by name, and the sign test of the units."""
+    units = given.units.sums(gains[:, None]).column(0)
+    wins, losses = wins_and_losses(units)
+    counts_alike = not units.weighted
+    return SmallSet(
+        won=tuple(given.ids[i] for i in best_first if gains[i] > 0),
+        lost=tuple(given.ids[i] for i in worst_first if gains[i] < 0),
+        tied=tuple(given.ids[i] for i in worst_first if gains[i] == 0),
+        n_differ=wins + losses,
+        sign_p=sign_p(wins, losses) if counts_alike else None,
+        smallest_p=sign_p(wins + losses, 0) if counts_alike else None,
+    )
 
 
 def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairResult]) -> tuple[LeaderboardRow, ...]:
@@ -379,7 +427,7 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
             ci = mean_interval(
                 column[known],
                 level=given.settings.level,
-                range=range_of(given.primary),
+                range=range_of(given.primary, column),
                 clusters=units.member[known] if units.clustered else None,
                 weights=None if units.weights is None else units.weights[known],
             )

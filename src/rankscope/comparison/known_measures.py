@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from functools import cache
 
+import numpy as np
+
+from rankscope.arrays import Floats
 from rankscope.errors import MeasureError
 from rankscope.light import replace
 from rankscope.measures.parse import parse_measure
@@ -30,6 +33,15 @@ def with_directions(scores: Scores) -> Scores:
     return replace(scores, runs=runs)
 
 
-def range_of(name: str) -> tuple[float, float]:
+def range_of(name: str, values: Floats | None = None) -> tuple[float, float]:
+    """Return the range of a measure; of one that is not known, what its scores make likely.
+
+    Scores that all lie between 0 and 1 are taken to be made so, and scores that are never negative likewise.
+    """
     found = known_measure(name)
-    return (-math.inf, math.inf) if found is None else found.spec.range
+    if found is not None:
+        return found.spec.range
+    defined = np.array([]) if values is None else values[~np.isnan(values)]
+    if not len(defined) or defined.min() < 0:
+        return -math.inf, math.inf
+    return 0.0, 1.0 if defined.max() <= 1 else math.inf

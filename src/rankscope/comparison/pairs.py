@@ -32,7 +32,7 @@ from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import bayesian_bootstrap
 from rankscope.stats.power import minimal_detectable_effect, queries_needed
-from rankscope.stats.units import Moments, Units, UnitSums, paired_differences
+from rankscope.stats.units import SAME, Moments, Units, UnitSums, paired_differences
 
 FEW_QUERIES, SKEWED = 30, 1.0
 """Below this many units, or with skewed differences, a bootstrap interval stands beside the others in the record."""
@@ -295,10 +295,12 @@ def tested_pair(
         float(column[i])
         for column in (numbers.delta, numbers.error, numbers.skew, result.critical, result.critical_equivalence)
     )
+    if abs(delta) <= SAME * max(1.0, float(np.nanmax(np.abs(differences), initial=0.0))):
+        delta = 0.0  # wins and losses that even out up to rounding
     n_units = int(numbers.moments.n_units[i])
     p_alone, (p_t, ci_t) = or_none(float(result.p_alone[i])), student(delta, error, n_units, settings)
     bca = None
-    doubtful = n_units > 1 and error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
+    doubtful = error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
     if in_full and doubtful and units.weights is None:
         known = ~np.isnan(differences)
         clusters = units.member[known] if units.clustered else None
@@ -306,17 +308,18 @@ def tested_pair(
         bca = bca_interval(differences[known], level=level, **drawn)
     spread = error * math.sqrt(n_units)
     mde = n_needed = None
-    if math.isfinite(critical) and math.isfinite(spread):  # neither is where there is one unit
+    if math.isfinite(critical) and spread > 0:  # neither holds where there is one unit, or nothing varies
         # the comparisons of a family share alpha, as those of a plan do
         alpha_each = settings.alpha / (max(result.size, 1) if how.simultaneous else 1)
         mde = minimal_detectable_effect(spread, n_units, alpha=alpha_each, power=settings.power)
+        mde = mde if mde <= contest.furthest else None
         n_needed = queries_for_margin(margin, spread, alpha=alpha_each, power=settings.power)
     n, wins, losses = (int(counts[i]) for counts in (numbers.n_queries, numbers.wins, numbers.losses))
     gains, gain, ties = differences, delta, n - wins - losses
     if contest.lower_is_better:
         wins, losses, gain, gains = losses, wins, -delta, -differences
     bayes = None
-    if in_full and n_units > 1:
+    if in_full and error > 0:
         bayes = bayesian_bootstrap(units.sums(gains[:, None]).column(0), margin, seed=settings.seed)
     return pair_result(
         contest,
@@ -361,8 +364,6 @@ def queries_for_margin(margin: float, spread: float, *, alpha: float, power: flo
     """Return how many units find a difference as small as the margin; None without one, or where no number would do."""
     if margin <= 0:
         return None
-    if spread == 0:
-        return 2
     try:
         return queries_needed(margin, spread, alpha=alpha, power=power).n_queries
     except OptionError:
@@ -378,11 +379,13 @@ def weighted_mean(scores: Floats, known: Bools, units: Units) -> float:
 
 
 def interval_around(centre: float, half: float, level: float, method: str) -> DifferenceInterval:
-    """Return an interval; undefined where there is no critical value or no spread can be known.
+    """Return an interval; undefined where there is no critical value, no spread can be known, or nothing varies.
 
     An end that misses 0 by nothing but the slack of the critical value is 0: with scores of few values the observed t
     is often exactly the critical one, which does not exclude 0.
     """
+    if half == 0:
+        return DifferenceInterval(None, None, level, method)
     low, high = (0.0 if abs(end) <= 2 * SLACK * half else end for end in (centre - half, centre + half))
     return DifferenceInterval(or_none(low), or_none(high), level, method)
 

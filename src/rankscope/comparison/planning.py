@@ -10,6 +10,7 @@ import numpy as np
 
 from rankscope.arrays import Floats
 from rankscope.checks import check_at_least, check_between, check_keywords, check_options
+from rankscope.comparison.known_measures import range_of
 from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import REQUEST_KEYS, EvaluateRequest, evaluate
 from rankscope.measures.scores import Scores, position
@@ -18,6 +19,7 @@ from rankscope.stats.design import queries_for_range, queries_for_width
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import residual_variance
 from rankscope.stats.power import ALPHA, POWER, minimal_detectable_effect, queries_needed
+from rankscope.stats.units import NO_SPREAD, paired_differences
 from rankscope.typing import MeasureLike, QrelsLike, RunsLike
 
 
@@ -32,11 +34,24 @@ class PairPlan(Record, kw_only=True):
     """With `sd_high`, its 95 % interval; None where the standard deviation was given."""
     sd_high: float | None = None
     mde: float | None = None
-    """The smallest true difference that the queries find."""
+    """The smallest true difference that the queries find; None where they find none that the measure can have."""
     queries_needed: int | None = None
     queries_needed_low: int | None = None
     """With `queries_needed_high`, how many would be needed at either end of the interval of `sd`."""
     queries_needed_high: int | None = None
+
+
+class LeftOutSystem(Record):
+    """A system that says nothing of the spread: its differences from the first one do not vary."""
+
+    name: str
+    difference: float
+    """From the first system, on every query."""
+
+    def how(self, measure: str, baseline: str) -> str:
+        if self.difference == 0:
+            return f"has the same {measure} as {baseline} on every query"
+        return f"differs from {baseline} by the same {measure} on every query ({self.difference:+.4g})"
 
 
 class IntervalPlan(Record):
@@ -72,6 +87,7 @@ class QueryPlan(StoredRecord, kw_only=True):
     detect: float | None
     """The smallest difference that matters."""
     pairs: tuple[PairPlan, ...]
+    left_out_systems: tuple[LeftOutSystem, ...] = ()
     interval: IntervalPlan | None
     anova: AnovaPlan | None
 
@@ -170,6 +186,8 @@ def plan(
     check_at_least(0, seed=seed)
     _check_sources(sd=sd, scores=scores, has_qrels=qrels is not None, has_runs=runs is not None, options=options)
     name, n_known, n_left_out = None if measure is None else str(measure), None, 0
+    left_out: list[LeftOutSystem] = []
+    matrix = None
     if sd is not None:
         # two systems that leave s unexplained each differ with √2 s
         spreads, residual_sd, n_systems = [PairPlan(a=None, b=None, sd=sd)], sd / math.sqrt(2), systems or 2
@@ -178,12 +196,19 @@ def plan(
             decides = "nDCG@10" if measure is None else measure
             scores = evaluate(qrels, runs, decides, **options)  # type: ignore[arg-type]  # both are given
         name, matrix, n_left_out = _matrix_of(scores, measure)
-        spreads = _spreads_of(list(scores), matrix, name, seed=seed)
+        spreads, left_out = _spreads_of(list(scores), matrix, name, seed=seed)
         n_known, residual_sd, n_systems = len(matrix), math.sqrt(residual_variance(matrix)), systems or len(scores)
     n_queries = queries or n_known
     if detect is None and n_queries is None:
         raise OptionError("there is nothing to plan", hint="say --detect X, the smallest difference, or --queries N")
     alpha_each = alpha / (n_systems - 1)
+    low, high = (-math.inf, math.inf) if name is None else range_of(name, matrix)
+
+    def found(spread: float) -> float | None:
+        if n_queries is None:
+            return None
+        smallest = minimal_detectable_effect(spread, n_queries, alpha=alpha_each, power=power)
+        return smallest if smallest <= high - low else None
 
     def needed(spread: float | None) -> int | None:
         if detect is None or not spread:
@@ -193,7 +218,7 @@ def plan(
     pairs = tuple(
         replace(
             pair,
-            mde=minimal_detectable_effect(pair.sd, n_queries, alpha=alpha_each, power=power) if n_queries else None,
+            mde=found(pair.sd),
             queries_needed=needed(pair.sd),
             queries_needed_low=needed(pair.sd_low),
             queries_needed_high=needed(pair.sd_high),
@@ -218,6 +243,7 @@ def plan(
         power=power,
         detect=detect,
         pairs=pairs,
+        left_out_systems=tuple(left_out),
         interval=interval,
         anova=anova,
     )
@@ -238,17 +264,20 @@ def _matrix_of(scores: Scores, measure: MeasureLike | None) -> tuple[str, Floats
     return name, matrix[whole], int((~whole).sum())
 
 
-def _spreads_of(systems: list[str], matrix: Floats, measure: str, *, seed: int) -> list[PairPlan]:
-    """Return the spread of every system's differences from the first, of those whose differences vary."""
-    pairs = []
+def _spreads_of(
+    systems: list[str], matrix: Floats, measure: str, *, seed: int
+) -> tuple[list[PairPlan], list[LeftOutSystem]]:
+    """Return the spread of every system's differences from the first, and the systems whose differences do not vary."""
+    pairs, left_out = [], []
     for i, other in enumerate(systems[1:], 1):
-        differences = matrix[:, i] - matrix[:, 0]
-        if np.ptp(differences) > 0:
+        differences = paired_differences(matrix[:, 0], matrix[:, i])
+        if np.ptp(differences) > NO_SPREAD * max(1.0, float(np.abs(matrix).max())):
             ends = bca_interval(differences, lambda rows: rows.std(axis=1, ddof=1), seed=seed)
             low, high = or_none(ends.low), or_none(ends.high)
             pairs.append(PairPlan(a=systems[0], b=other, sd=float(differences.std(ddof=1)), sd_low=low, sd_high=high))
+        else:
+            left_out.append(LeftOutSystem(other, float(differences.mean())))
     if not pairs:
-        raise InputError(
-            f"{measure} differs by the same amount on every query", hint="take systems that differ, or give --sd"
-        )
-    return pairs
+        reason = "; ".join(f"{system.name} {system.how(measure, systems[0])}" for system in left_out)
+        raise InputError(f"there is no spread to plan with: {reason}", hint="take systems that differ, or give --sd")
+    return pairs, left_out

@@ -47,7 +47,7 @@ RENDERERS: Registry[Callable[..., Any]] = Registry(
 
 
 class DifferenceInterval(Record):
-    """The interval of a difference; both ends are None where there is none."""
+    """The interval of a difference; both ends are None where there is none, as for too few units or without spread."""
 
     low: float | None
     high: float | None
@@ -107,6 +107,8 @@ class DetectableDifference(Record):
     critical: float | None
     """How many standard errors decide: those of the interval, the p-value and the verdict; null for too few flips."""
     value: float | None
+    """Null where there is none: for too few flips, beyond what two scores can differ by, and where nothing varies, as
+    identical systems say nothing of what could be found."""
 
 
 class JudgedShares(Record):
@@ -199,6 +201,23 @@ class QueryChange(Record):
     a: float
     b: float
     delta: float
+    text: str | None = None
+    """What was asked, where the queries are given."""
+
+
+class SmallSet(Record, kw_only=True):
+    """What can be said of fewer units than a verdict needs; none of it decides."""
+
+    won: tuple[str, ...]
+    """The queries that B wins, the largest gain first."""
+    lost: tuple[str, ...]
+    tied: tuple[str, ...]
+    n_differ: int
+    """Units that differ, which are what the sign test counts: clusters where these are given, else queries."""
+    sign_p: float | None
+    """Of the exact sign test, not adjusted; null where queries are weighted, which it does not know."""
+    smallest_p: float | None
+    """The smallest p-value that the sign test of so many units can have."""
 
 
 class Verdict(Record):
@@ -242,7 +261,9 @@ class PairResult(Record, kw_only=True):
     lower_is_better: bool
     standard_error: float | None
     ci: DifferenceInterval
-    """The one that decides; it holds together with those of the family, and excludes 0 where p.adjusted <= alpha."""
+    """The one that decides; it holds together with those of the family, and excludes 0 where p.adjusted <= alpha.
+
+    Where every unit differs by the same amount there is none, and p decides alone."""
     ci_equivalence: DifferenceInterval
     """At level 1 - 2 alpha; where it lies within the margin, the difference is small."""
     ci_check: IntervalChecks
@@ -252,7 +273,9 @@ class PairResult(Record, kw_only=True):
     effect: Effect
     mde: DetectableDifference
     n_needed: int | None
-    """How many units would find a difference as small as the margin; null without a margin."""
+    """How many units would find a difference as small as the margin; null without a margin, or where nothing varies.
+
+    A verdict takes at least 10 of them."""
     margin: float
     tost: bool
     """Whether the difference is shown to be below the margin."""
@@ -276,6 +299,8 @@ class PairResult(Record, kw_only=True):
     strata: tuple[Stratum, ...] | None = None
     worst: tuple[QueryChange, ...] | None = None
     best: tuple[QueryChange, ...] | None = None
+    small_set: SmallSet | None = None
+    """Who won where, and the sign test, where a difference has too few units for a verdict."""
     verdict: Verdict | None = None
     looks: None = None
     """Comparisons made on this query set; not counted without a store."""
@@ -325,7 +350,12 @@ class PairResult(Record, kw_only=True):
 
     @property
     def lowest_gain(self) -> float:
-        """The lower end of the deciding interval, turned so that more is better; NaN where there is none."""
+        """The lower end of the deciding interval, turned so that more is better; NaN where there is none.
+
+        Where every unit differs by the same amount, which needs no interval, it is this amount.
+        """
+        if self.standard_error == 0 and self.mde.critical is not None:
+            return self.gain
         return -or_nan(self.ci.high) if self.lower_is_better else or_nan(self.ci.low)
 
     @property

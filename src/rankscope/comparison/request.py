@@ -132,6 +132,8 @@ class CompareRequest(Options):
     """for measures by topic, source, date …: as for rankscope evaluate"""
     ontology: Any = None
     """for measures by ontology: as for rankscope evaluate"""
+    unjudged_queries: str | None = None
+    """queries without any judgment: skip (default: leave them out), or zero (they score 0 and count)"""
     ties: str | None = None
     precision: str | None = None
     duplicates: str | None = None

@@ -135,23 +135,55 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     side = f"Its {pair.measure} is {direction(pair)}"
     where = f"{side} ({interval_words(pair)})"
     if code == "too_few":
-        return f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict. {side}."
+        needed = f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict."
+        return f"{needed} {side}. {small_set_words(pair)}".rstrip()
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"
     if code == "same":
-        small = pair.ci_equivalence
-        ends = f"{with_sign(small.low, pair)} to {with_sign(small.high, pair)}"
-        within = f"the {small.level * 100:.4g}% interval is {ends}"
-        if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
-            size = f"measurably {direction(pair)} ({interval_words(pair)})"
-            return f"Its {pair.measure} is {size}, but by less than {margin}: {within}."
-        return f"{where}; {within}, within {margin}."
+        return same_words(pair, margin)
     if pair.margin == 0:
         none = "With a margin of 0" if known.margin_given else "No margin is given, so"
         return f"{where}. {none} any difference counts."
     if code in ("better", "worse") or because == "unjudged":
         return f"{where}, more than {margin}."
     return f"{where}; the interval reaches into {margin}."
+
+
+def same_words(pair: PairResult, margin: str) -> str:
+    """Say how a difference lies within the margin."""
+    side = f"Its {pair.measure} is {direction(pair)}"
+    if not pair.standard_error:
+        return f"{side} on every query, so there is no interval; that is within {margin}."
+    small = pair.ci_equivalence
+    ends = f"{with_sign(small.low, pair)} to {with_sign(small.high, pair)}"
+    within = f"the {small.level * 100:.4g}% interval is {ends}"
+    if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
+        size = f"measurably {direction(pair)} ({interval_words(pair)})"
+        return f"Its {pair.measure} is {size}, but by less than {margin}: {within}."
+    return f"{side} ({interval_words(pair)}); {within}, within {margin}."
+
+
+def small_set_words(pair: PairResult) -> str:
+    """Say who won where, by name, and what the exact sign test can say of so few units."""
+    small = pair.small_set
+    if small is None:
+        return ""
+
+    def named(queries: Sequence[str]) -> str:
+        few = ", ".join(queries[: MIN_UNITS - 1]) + (", …" if len(queries) >= MIN_UNITS else "")
+        return f"{counted(len(queries), 'query')} ({few})" if queries else "none"
+
+    ties = f", and ties on {named(small.tied)}" if small.tied else ""
+    words = f"It wins {named(small.won)} and loses {named(small.lost)}{ties}."
+    if small.sign_p is None or small.smallest_p is None:
+        return f"{words} The sign test knows no weights."
+    unit = "cluster" if pair.clustered else "query"
+    which = f"{counted(small.n_differ, unit)} that differ{'s' if small.n_differ == 1 else ''}"
+    alone = ", not adjusted for the other comparisons" if pair.p.family_size > 1 else ""
+    return (
+        f"{words} Exact sign test: p = {small.sign_p:.4g}{alone}; with {which} "
+        f"it cannot be below {small.smallest_p:.4g}."
+    )
 
 
 def what_could_be_found(pair: PairResult) -> str:
@@ -204,17 +236,19 @@ def level_words(pair: PairResult) -> str:
 
 def interval_words(pair: PairResult) -> str:
     """Return the interval of the difference in words, as every table shows it."""
+    if not pair.differs and pair.n_queries:
+        return "no query's score differs, so there is no interval"
+    if pair.standard_error == 0:
+        return "by exactly this much for every query, so there is no interval"
     if pair.ci.low is None:
         return f"no interval: too few {unit_word(pair)}"
-    if not pair.standard_error:
-        return "by exactly this much for every query, so there is no interval"
     return f"{level_words(pair)} {with_sign(pair.ci.low, pair)} to {with_sign(pair.ci.high, pair)}"
 
 
 def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
     """Say what else must be known before acting on the verdict."""
-    if MIN_UNITS <= pair.n_units < CAUTION_UNITS:
-        yield f"Only {pair.n_units} {unit_word(pair)}: intervals from so few are rough."
+    if MIN_UNITS <= pair.n_units < CAUTION_UNITS and pair.differs:
+        yield f"Only {pair.n_units} {unit_word(pair)}: {few_words(pair)}."
     left_out = {
         "one side does not answer them": pair.n_unanswered,
         f"{pair.measure} is undefined": pair.n_undefined - pair.n_unanswered,
@@ -238,6 +272,12 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             "the interval is rough."
         )
     yield from unjudged_words(code, pair)
+
+
+def few_words(pair: PairResult) -> str:
+    if pair.standard_error:
+        return "intervals from so few are rough"
+    return "that so few all differ alike does not mean that others would"
 
 
 def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:
@@ -284,7 +324,8 @@ def decimals(pair: PairResult | Stratum) -> int:
     half = (or_nan(high) - or_nan(low)) / 2
     digits = min(6, max(3 if half < 1 else 2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
     margin = pair.margin if isinstance(pair, PairResult) and pair.role == "primary" else 0.0
-    close = [(end, edge) for end in (low, high) if end is not None for edge in (0.0, margin, -margin) if end != edge]
+    ends = (low, high, pair.delta if pair.standard_error == 0 else None)
+    close = [(end, edge) for end in ends if end is not None for edge in (0.0, margin, -margin) if end != edge]
     while digits < 9 and any(round(end, digits) == round(edge, digits) for end, edge in close):
         digits += 1
     return digits

@@ -5,23 +5,25 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankscope.data.docs import id_column
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import FormatError, IdError, InputError
 from rankscope.io.columns import EMBEDDING_COLUMNS, first_names, match_columns
-from rankscope.io.files import parse_json
+from rankscope.io.files import parse_json, write_text
 from rankscope.io.formats import FORMATS, format_in_name
 from rankscope.io.limits import check_growth, in_words, out_of_memory
 from rankscope.io.polars_file import n_bytes_of
 from rankscope.io.source import missing, source_of
 from rankscope.io.table import read_rows
 from rankscope.io.table_check import TABLE_GROWTH, check_table, errors_of_polars
+from rankscope.io.write import open_target
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,6 +88,23 @@ def read_embeddings(path: str) -> Embeddings:
             hint="every row needs an id and a vector, each of the same type in all rows",
         ) from error
     return from_table(table, where=name)
+
+
+def write_embeddings(path: str, ids: Sequence[str], vectors: NDArray[Any]) -> list[str]:
+    """Write vectors with their ids, to one .npz or to an .npy and a file beside it, and return the files' names."""
+    if Path(path).suffix.lower() == ".npz":
+        with open_target(path) as stream:
+            np.savez(stream, ids=np.array(ids, dtype=str), vectors=vectors)
+        return [path]
+    odd = next((doc for doc in ids if not doc or "\n" in doc or doc.endswith("\r")), None)
+    if odd is not None:
+        raise IdError(f"{odd!r} cannot stand on a line of its own", hint="write an .npz, which has room for any id")
+    read_first = f"{path}.ids.txt"
+    beside = read_first if Path(read_first).exists() else str(Path(path).with_suffix(".ids.txt"))
+    write_text(Path(beside), "".join(f"{doc}\n" for doc in ids))
+    with open_target(path) as stream:
+        np.save(stream, vectors)
+    return [path, beside]
 
 
 def load_array(path: str, **options: Any) -> Any:

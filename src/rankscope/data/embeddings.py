@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.arrays import Bools, Floats, Ints
+from rankscope.data.mapped_rows import in_memory, take_rows
 from rankscope.errors import DuplicateError, InputError
 from rankscope.io.ids import as_ids
 from rankscope.light import LightRecord
@@ -79,11 +80,13 @@ class Embeddings(LightRecord, eq=False):
         n_threads = max(1, min(n_cores(), len(starts) // 8))
         per_thread = -(-len(starts) // n_threads)
 
+        vectors = in_memory(self.vectors, n_rows=matrix.size)
+
         def work(first: int) -> list[Floats]:
             memory = np.empty((size * width, n_dimensions), dtype=self.vectors.dtype)
             share = starts[first : first + per_thread]
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                return [function(self.read_block(matrix[a : a + size], memory, exact=exact)) for a in share]
+                return [function(self.read_block(vectors, matrix[a : a + size], memory, exact=exact)) for a in share]
 
         firsts = range(0, len(starts), per_thread)
         if len(firsts) == 1:
@@ -93,9 +96,9 @@ class Embeddings(LightRecord, eq=False):
         with ThreadPoolExecutor(len(firsts)) as pool:
             return np.concatenate(list(itertools.chain.from_iterable(pool.map(work, firsts))))
 
-    def read_block(self, matrix: Ints, memory: NDArray[Any], *, exact: bool) -> VectorBlock:
+    def read_block(self, source: NDArray[Any], matrix: Ints, memory: NDArray[Any], *, exact: bool) -> VectorBlock:
         has = matrix >= 0
-        flat = np.take(self.vectors, matrix.ravel(), axis=0, out=memory[: matrix.size], mode="clip")
+        flat = take_rows(source, matrix.ravel(), memory[: matrix.size])
         kind = np.float32 if flat.dtype.itemsize <= 4 and flat.dtype.kind == "f" and not exact else np.float64
         vectors = flat.astype(kind, copy=False).reshape(*matrix.shape, -1)
         if not has.all():

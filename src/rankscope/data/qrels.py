@@ -15,7 +15,7 @@ from rankscope.data.sources import FileSource, Origin, file_source
 from rankscope.errors import DuplicateError, GradeError, InputError, OptionError, UnknownNameError
 from rankscope.io.limits import max_line_bytes
 from rankscope.io.text import TrecFile
-from rankscope.light import LightRecord
+from rankscope.light import LightRecord, replace
 from rankscope.native import index_qrels_text, kernel
 from rankscope.printable import counted
 
@@ -155,6 +155,15 @@ class Qrels(QueryDocs):
             **columns,
         )
         return Qrels(selected, duplicates=self._duplicates, origin=self.origin)
+
+    def with_queries(self, query_ids: Iterable[str]) -> Qrels:
+        """Return the same judgments with more queries, for which nothing is judged."""
+        known = set(self.query_ids)
+        more = tuple(query for query in dict.fromkeys(query_ids) if query not in known)
+        if not more:
+            return self
+        rows = replace(self.rows, empty_queries=(*self.rows.empty_queries, *more))
+        return Qrels(rows, duplicates=self._duplicates, origin=self.origin)
 
     def __getitem__(self, query: str) -> dict[str, float]:
         """Return the judged docs of a query with their grades, in the order given."""

@@ -47,6 +47,8 @@ class QueryTable(LightRecord, eq=False):
     """What was searched for, by query; None where no query has a text."""
     attributes: Mapping[str, Mapping[str, Any]]
     """{attribute: {query: value}}; a query without a value is left out of the attribute."""
+    nested: Mapping[str, Mapping[str, Any]] = {}
+    """Objects and lists of objects, such as a conversation: systems get them, but nothing is broken down by them."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -66,7 +68,9 @@ class QueryTable(LightRecord, eq=False):
         return {query: tuple(whole_value(column.get(query)) for column in columns) for query in self.ids}
 
     def attributes_of(self, query: str) -> dict[str, Any]:
-        return {name: column[query] for name, column in self.attributes.items() if query in column}
+        """Return all that is known of a query, objects included."""
+        parts = (self.nested, self.attributes)
+        return {name: column[query] for part in parts for name, column in part.items() if query in column}
 
 
 def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_text: bool = False) -> QueryTable:
@@ -264,6 +268,7 @@ def gather_queries(
     lines: dict[str, int] = {}
     texts: dict[str, str] = {}
     attributes: dict[str, dict[str, Any]] = {}
+    nested: dict[str, dict[str, Any]] = {}
     roles_of: dict[tuple[str, ...], dict[str, str]] = {}
     for number, row in rows:
         if not isinstance(row, Mapping):
@@ -289,11 +294,12 @@ def gather_queries(
             why = "" if "text" in roles else f": the columns are {first_names(names)}"
             reading.reject(number, f"query {query!r}", f"the query has no text{why}")
         name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
-        for name, value in flat_cells(row, without={roles["id"], roles.get("text")}):
-            column = attributes.setdefault(name_of.get(name, name), {})
+        for name, value in cells_of(row, without={roles["id"], roles.get("text")}):
+            column = (nested if is_nested(value) else attributes).setdefault(name_of.get(name, name), {})
             if not is_missing(value):
                 column[query] = value
-    return QueryTable(tuple(lines), texts or None, attributes)
+    attributes = {name: column for name, column in attributes.items() if column or name not in nested}
+    return QueryTable(tuple(lines), texts or None, attributes, nested)
 
 
 def query_columns(names: Sequence[str], columns: Mapping[str, str], *, where: str) -> dict[str, str]:
@@ -307,17 +313,16 @@ def query_columns(names: Sequence[str], columns: Mapping[str, str], *, where: st
     return found
 
 
-def flat_cells(row: Mapping[str, Any], *, without: set[str | None]) -> Iterator[tuple[str, Any]]:
-    """Yield the cells of a row; what an inner object such as BEIR's metadata holds counts as the query's own.
-
-    Objects and lists of lists are no attributes of a query.
-    """
+def cells_of(row: Mapping[str, Any], *, without: set[str | None]) -> Iterator[tuple[str, Any]]:
+    """Yield the cells of a row; what an inner object such as BEIR's metadata holds counts as the query's own, too."""
     for name, value in row.items():
         if isinstance(value, Mapping):
-            cells = [(str(inner), cell) for inner, cell in value.items() if inner not in row]
-        else:
-            cells = [] if name in without else [(str(name), value)]
-        for own, cell in cells:
-            items = cell if isinstance(cell, list | tuple | set | frozenset) else [cell]
-            if not any(isinstance(item, Mapping | list | tuple) for item in items):
-                yield own, cell
+            yield from ((str(inner), cell) for inner, cell in value.items() if inner not in row)
+        if name not in without and not (isinstance(value, Mapping) and not value):
+            yield str(name), value
+
+
+def is_nested(cell: Any) -> bool:
+    """Tell whether a cell is an object, or a list with objects or lists in it."""
+    items = cell if isinstance(cell, list | tuple | set | frozenset) else ()
+    return isinstance(cell, Mapping) or any(isinstance(item, Mapping | list | tuple) for item in items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,15 @@ class Ranking(LightRecord, eq=False):
             self.scores[keep],
             None if self.given_ranks is None else self.given_ranks[keep],
         )
+
+
+class ListedDocs(LightRecord, eq=False):
+    """What was retrieved for one query, row by row: a doc that is listed twice is there twice."""
+
+    docs: Sequence[str]
+    scores: Floats
+    given_ranks: Ints | None = None
+    """The rank column, where there is one."""
 
 
 class QueryDocs(Mapping[str, dict[str, float]]):
@@ -255,6 +264,11 @@ class DictRankings(_Rankings):
             scores = np.array([math.nan])
         return checked(Ranking(docs, scores), query)
 
+    def listed(self, query: str) -> ListedDocs:
+        """Return the docs of a query as they are listed: a dict has no doc twice."""
+        ranking = self.ranking(query, duplicates="error")
+        return ListedDocs(list(ranking.score_of), ranking.scores)
+
 
 def with_text_ids(mapping: Mapping[Any, Any], *, what: str, where: str) -> dict[str, Any]:
     """Return a mapping with ids as text, refusing two ids that become the same text."""
@@ -284,10 +298,19 @@ class RowRankings(_Rankings):
         self._order = np.argsort(codes, kind="stable")
         self._offsets = offsets_of(np.bincount(codes, minlength=len(code_of)))
 
-    def ranking(self, query: str, *, duplicates: str) -> Ranking:
+    def rows_of(self, query: str) -> tuple[Ints, list[str]]:
+        """Return the places of a query's rows, in the order given, and the docs in them."""
         code = self._by_query[query]
         picked = self._order[self._offsets[code] : self._offsets[code + 1]]
-        docs = [self._rows.doc[i] for i in picked.tolist()]
+        return picked, [self._rows.doc[i] for i in picked.tolist()]
+
+    def listed(self, query: str) -> ListedDocs:
+        """Return the docs of a query as they are listed, also those that are listed twice."""
+        picked, docs = self.rows_of(query)
+        return ListedDocs(docs, self._rows.score[picked], None if self._rows.rank is None else self._rows.rank[picked])
+
+    def ranking(self, query: str, *, duplicates: str) -> Ranking:
+        picked, docs = self.rows_of(query)
         if len(set(docs)) < len(docs):
             first: dict[str, int] = {}
             for i, doc in enumerate(docs):

@@ -1,4 +1,4 @@
-"""A small example that comes with the package: 15 questions to a cookbook, judged recipes, and three searches."""
+"""Small examples that come with the package: a cookbook with three searches, and the data of four stories."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ RUNS = ("bm25.run", "dense.run", "hybrid.run")
 def demo_file(name: str) -> Traversable:
     """Return one of the example's files."""
     return files(__name__).joinpath("data", name)
+
+
+def story_files(name: str) -> dict[str, Traversable]:
+    """Return the files of a story, such as podcast, by name."""
+    return {entry.name: entry for entry in demo_file(name).iterdir() if entry.is_file()}

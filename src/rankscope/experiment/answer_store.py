@@ -44,6 +44,8 @@ class AnswerInfo(Record):
     cold: bool
     at: str = ""
     """When it came, as ISO 8601 in UTC, to the microsecond."""
+    shared_with: tuple[str, ...] = ()
+    """Other systems that the same request was sent for."""
 
 
 class AnswerSummary(msgspec.Struct):
@@ -65,7 +67,9 @@ class AnswerSummary(msgspec.Struct):
         if answer.ranking is not None:
             self.failures.pop(answer.query_id, None)
             when = datetime.now(UTC).isoformat(timespec="microseconds") if at is None else at
-            self.answered[answer.query_id] = AnswerInfo(answer.seconds, answer.n_attempts, cold, when)
+            self.answered[answer.query_id] = AnswerInfo(
+                answer.seconds, answer.n_attempts, cold, when, answer.shared_with
+            )
         elif answer.query_id not in self.answered:
             self.failures[answer.query_id] = answer
 

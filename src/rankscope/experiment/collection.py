@@ -18,10 +18,11 @@ from rankscope.data.queries import QueryTable, bare_stem, few, load_queries, que
 from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.doc_files import CollectionDocs, DocFile, StreamedDocs
 from rankscope.experiment.fingerprint import FileState, cached_scan, qrels_digest, queries_digest, read_unchanged
+from rankscope.experiment.repeated_texts import RepeatedTexts, find_repeated_texts
 from rankscope.io.rows import QrelsRows
 from rankscope.io.source import missing
 from rankscope.printable import counted
-from rankscope.records import Options, Record
+from rankscope.records import Options, Record, to_builtins
 from rankscope.systems.base import Doc, Query
 from rankscope.systems.options import need
 
@@ -107,7 +108,7 @@ class Collection(Struct, eq=False, dict=True):
         columns = {name: dict(column) for name, column in queries.attributes.items()}
         for name, value in self.spec.attributes.items():  # these hold for all; what a query says of itself goes first
             columns[name] = {**dict.fromkeys(queries.ids, value), **columns.get(name, {})}
-        self.queries = QueryTable(queries.ids, queries.texts, columns)
+        self.queries = QueryTable(queries.ids, queries.texts, columns, queries.nested)
 
     @property
     def name(self) -> str:
@@ -146,14 +147,15 @@ class Collection(Struct, eq=False, dict=True):
         return {name: part.sha256 for name, part in self.parts.items()}
 
     def problems(self) -> list[str]:
-        """Return what is odd: empty docs, queries without judgments, judgments of what is not there.
-
-        The docs are gone through once.
-        """
+        """Return what is odd: empty docs, what is no date, queries without judgments or that repeat a doc, and more."""
         found: list[str] = []
         scan = self.docs.scan
         if scan.n_empty:
             found.append(f"{counted(scan.n_empty, 'doc')} without a text or title, the first at {scan.first_empty}")
+        for name, dates in scan.dates.items():
+            if dates.n_other:
+                others = counted(dates.n_other, "doc")
+                found.append(f"{others} where the field {name} holds no date as 2024-05-31: {dates.first_other!r}")
         judged, known = set(self.qrels.query_ids), set(self.queries.ids)
         if unjudged := [query for query in self.queries.ids if query not in judged]:
             found.append(f"{counted(len(unjudged), 'query')} without judgments: {few(unjudged)}")
@@ -163,7 +165,21 @@ class Collection(Struct, eq=False, dict=True):
         wanted.difference_update(doc.id for doc in self.docs)
         if wanted:
             found.append(f"{counted(len(wanted), 'judged doc')} not among the docs: {few(sorted(wanted))}")
+        if repeated := self.repeated_texts.in_words(self.qrels):
+            found.append(repeated)
         return found
+
+    @cached_property
+    def repeated_texts(self) -> RepeatedTexts:
+        """The queries that are the whole text of a doc."""
+        found = cached_scan(
+            f"repeated texts {self.parts['queries'].sha256} {self.spec.columns.get('docs')}",
+            Path(self.where["docs"]),
+            lambda: to_builtins(find_repeated_texts(self.queries.texts or {}, self.docs)),
+            folder=self.cache,
+            state=self.docs.state,
+        )
+        return RepeatedTexts(**found)
 
 
 def spec_of(path: str | Path) -> CollectionSpec:

@@ -52,6 +52,7 @@ def costs_of(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) 
         index_s=None if fit is None else fit.seconds,
         index_bytes=None if fit is None else fit.index_bytes,
         memory_bytes=summary.memory_bytes,
+        shared_with=tuple(dict.fromkeys(name for answer in answered for name in answer.shared_with)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Mapping
@@ -16,14 +17,40 @@ import numpy as np
 from msgspec import field
 
 from rankscope.data.docs import doc_rows, flat_fields, is_missing, rows_of_json
-from rankscope.errors import BadLinesError, DuplicateError, FormatError, OptionError, did_you_mean
+from rankscope.errors import (
+    BadLinesError,
+    DuplicateError,
+    FormatError,
+    InputError,
+    OptionError,
+    did_you_mean,
+    shorten,
+)
 from rankscope.experiment.fingerprint import FileState, cached_scan, canonical_bytes, changed
 from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.io.ids import as_id
 from rankscope.io.source import FileReading, source_of
 from rankscope.io.table import format_of
-from rankscope.records import Record
+from rankscope.measures.variety import as_date
+from rankscope.records import Record, to_builtins
 from rankscope.systems.base import Doc
+
+_DATE = re.compile(r"\d{4}-\d\d(?!\d)")
+_NAMED_YEAR = re.compile(r"(?:^|[^a-z])(?:date|year)(?:$|[^a-z])", re.IGNORECASE)
+"""A field of this name may hold a year alone; elsewhere 2024 is a number."""
+
+
+class DocDates(Record):
+    """The dates that one field of the docs holds."""
+
+    n: int
+    first: str
+    """The earliest."""
+    last: str
+    """The latest."""
+    n_other: int = 0
+    """How many docs have something else there."""
+    first_other: str = ""
 
 
 class DocScan(Record):
@@ -37,12 +64,16 @@ class DocScan(Record):
     """Where the first of them stands."""
     fields: dict[str, int] = field(default_factory=dict)
     """Further fields, with how many docs have each."""
+    dates: dict[str, DocDates] = field(default_factory=dict)
+    """The fields that hold dates."""
 
 
 class CollectionDocs(ABC):
     """Docs that can be gone through again and again; their number and hash are found on the first full pass."""
 
     name: str
+    state: FileState | None = None
+    """The state of the file that all that is known of it is about, where it is one and was gone through."""
 
     @abstractmethod
     def numbered(self) -> Iterator[tuple[int, Doc]]:
@@ -80,8 +111,6 @@ class DocFile(CollectionDocs):
         self.name = str(path)
         self._columns = dict(columns or {})
         self._cache = cache
-        self._state: FileState | None = None
-        """The state of the file that all that is known of it is about."""
         self._roles: dict[tuple[str, ...], dict[str, str]] = {}
         """Which column holds what, by the names of the columns: found out once per kind of row."""
         for role in self._columns:
@@ -94,15 +123,15 @@ class DocFile(CollectionDocs):
     @cached_property
     def scan(self) -> DocScan:
         """What was found on the first pass, or on an earlier one over the same file."""
-        self._state = FileState.of(self.path)
+        self.state = FileState.of(self.path)
         found = cached_scan(
-            f"docs {sorted(self._columns.items())}",
+            f"docs with dates {sorted(self._columns.items())}",
             self.path,
-            lambda: msgspec.structs.asdict(scan_docs(self)),
+            lambda: to_builtins(scan_docs(self)),
             folder=self._cache,
-            state=self._state,
+            state=self.state,
         )
-        return DocScan(**found)
+        return msgspec.convert(found, DocScan)
 
     def numbered(self) -> Iterator[tuple[int, Doc]]:
         """Yield each doc with the number of its line or row; that the file is as it was first found to be is checked.
@@ -121,7 +150,7 @@ class DocFile(CollectionDocs):
         self._check_state()
 
     def _check_state(self) -> None:
-        if self._state is not None and not self._state.is_that_of(self.path):
+        if self.state is not None and not self.state.is_that_of(self.path):
             raise changed(self.path)
 
     def _doc(self, number: int, row: Any, reading: FileReading) -> Doc | None:
@@ -154,6 +183,37 @@ class DocFile(CollectionDocs):
         return Doc(doc, as_text(text), as_text(title), kept)
 
 
+class DateFields:
+    """Finds the fields that hold dates while docs are gone through: those with more dates than anything else."""
+
+    def __init__(self) -> None:
+        self._dates: dict[str, list[Any]] = {}
+        """Of each field that has held a date: how many, the earliest and the latest."""
+        self._others: dict[str, list[Any]] = {}
+        """Of each field: how many values are no dates, and the first of them."""
+
+    def take(self, name: str, value: Any, doc: str) -> None:
+        text = str(value).strip()
+        try:
+            moment = as_date(value, doc) if _DATE.match(text) or _NAMED_YEAR.search(name) else None
+        except InputError:
+            moment = None
+        if moment is None:
+            self._others.setdefault(name, [0, shorten(text)])[0] += 1
+            return
+        known = self._dates.setdefault(name, [0, (moment, text), (moment, text)])
+        known[0] += 1
+        known[1], known[2] = min(known[1], (moment, text)), max(known[2], (moment, text))
+
+    def found(self) -> dict[str, DocDates]:
+        others = {name: self._others.get(name, [0, ""]) for name in self._dates}
+        return {
+            name: DocDates(n, first, last, *others[name])
+            for name, (n, (_, first), (_, last)) in self._dates.items()
+            if n > others[name][0]
+        }
+
+
 def as_text(cell: Any) -> str:
     if is_missing(cell):
         return ""
@@ -163,11 +223,13 @@ def as_text(cell: Any) -> str:
 def scan_docs(docs: CollectionDocs) -> DocScan:
     digest, codes, fields = hashlib.sha256(), array("q"), dict[str, int]()
     n_empty, first_empty = 0, ""
+    dates = DateFields()
     for number, doc in docs.numbered():
         digest.update(canonical_bytes([doc.id, doc.title, doc.text, dict(doc.fields)]) + b"\n")
         codes.append(hash(doc.id))
-        for name in doc.fields:
+        for name, value in doc.fields.items():
             fields[name] = fields.get(name, 0) + 1
+            dates.take(name, value, doc.id)
         if not (doc.text.strip() or doc.title.strip()):
             n_empty += 1
             first_empty = first_empty or f"{docs.name}:{number}"
@@ -185,4 +247,4 @@ def scan_docs(docs: CollectionDocs) -> DocScan:
                     hint="each doc is given once; remove one of them",
                 )
             first[doc.id] = number
-    return DocScan(len(codes), digest.hexdigest(), n_empty, first_empty, fields)
+    return DocScan(len(codes), digest.hexdigest(), n_empty, first_empty, fields, dates.found())

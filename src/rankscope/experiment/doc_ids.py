@@ -10,12 +10,11 @@ from rankscope.align.finding import count_of, first_ids, quote_id
 from rankscope.align.near_ids import find_near_match
 from rankscope.errors import shorten
 from rankscope.experiment.collection import Collection
+from rankscope.experiment.doc_texts import TEXT_INSTEAD_OF_ID
 from rankscope.experiment.results import SystemResult, UnknownDocs
 from rankscope.experiment.session import CollectionSession
 from rankscope.records import replace
 
-OF_THE_COLLECTION = frozenset({"bm25", "dense", "hybrid", "mmr", "dartboard", "rerank", "expand"})
-"""Types of systems that return docs which they, or what they are made of, were given: their ids need no look."""
 MOST_IDS = 200_000
 """So many ids of a collection are enough to see how they are written."""
 
@@ -23,14 +22,12 @@ MOST_IDS = 200_000
 def add_findings(
     session: CollectionSession, systems: Sequence[SystemResult], docs: Mapping[str, Container[str]], *, anyway: bool
 ) -> tuple[SystemResult, ...]:
-    """Return systems with what is wrong with the ids in `docs`, which is an error unless they are kept anyway."""
-    project = session.project
-    foreign = [
-        system.name
-        for system in systems
-        if any(project.systems[part].type not in OF_THE_COLLECTION for part in project.with_parts([system.name]))
-    ]
-    retrieved = {name: docs[name] for name in foreign}
+    """Return systems with what is wrong with the ids in `docs`, which is an error unless they are kept anyway.
+
+    Where there are no ids at all, but texts, nothing can be kept.
+    """
+    foreign = [system for system in systems if session.has_foreign_ids(system.name)]
+    retrieved = {system.name: docs[system.name] for system in foreign}
     unknown = unknown_ids(session.collection, retrieved)
     findings = find_unknown_docs(session.collection, retrieved, unknown)
     for name, ids in unknown.items():
@@ -40,6 +37,9 @@ def add_findings(
             )
     if anyway:
         findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
+    for system in foreign:
+        if not retrieved[system.name] and (finding := find_texts_alone(session.collection, system)) is not None:
+            findings[system.name] = finding
     return tuple(replace(system, finding=system.finding or findings.get(system.name)) for system in systems)
 
 
@@ -61,6 +61,19 @@ def unknown_ids(collection: Collection, retrieved: Mapping[str, Container[str]])
 def note_on_unknown(name: str, unknown: Sequence[str], retrieved: Container[str]) -> str:
     found = count_of(len(unknown), len(retrieved), "retrieved ids are no docs of the collection")
     return f"{name}: {found} ({', '.join(first_ids(unknown))}). They count as docs that are not relevant."
+
+
+def find_texts_alone(collection: Collection, system: SystemResult) -> UnknownDocs | None:
+    """Return the finding that a system has retrieved nothing but texts, which failed its queries."""
+    texts = [failure.reason for failure in system.failures if failure.reason.startswith(TEXT_INSTEAD_OF_ID)]
+    if not texts:
+        return None
+    message = count_of(len(texts), system.n_queries, "queries were answered with texts instead of ids of docs")
+    if len(texts) < system.n_queries:
+        message += ", the others with no docs"
+    known = quote_id(next(iter(collection.docs)).id)
+    hint = f"give ids as the collection has them, such as {known}, then run again"
+    return UnknownDocs("error", "texts_instead_of_ids", message, (texts[0].removeprefix(TEXT_INSTEAD_OF_ID),), hint)
 
 
 def find_unknown_docs(

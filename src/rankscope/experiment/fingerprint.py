@@ -20,7 +20,7 @@ from rankscope.errors import InputError, RankscopeError
 from rankscope.io.files import write_text
 from rankscope.light import LightRecord
 
-VERSION = 2
+VERSION = 3
 """Changes when the same content would hash or scan to something else than before."""
 SETTLED_NS = 2_000_000_000
 """File systems tell times apart to 2 s at worst."""

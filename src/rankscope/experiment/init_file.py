@@ -27,6 +27,8 @@ class InitOptions(Options):
     """Paths as they shall stand in the file."""
     systems: Sequence[str] = ("bm25",)
     primary: str = "nDCG@10"
+    languages: Sequence[str] = ()
+    """Those of the queries; for others than English the dense system gets the multilingual model."""
 
 
 def project_text(options: InitOptions) -> str:
@@ -59,15 +61,18 @@ def project_text(options: InitOptions) -> str:
             '# docs = "corpus.jsonl"    # where a part has another name; queries and qrels likewise',
             '# attributes = { language = "en" }    # what holds for all of its queries',
         ]
-    return "\n".join([*lines, "", *system_lines(options.systems)])
+    return "\n".join([*lines, "", *system_lines(options.systems, options.languages)])
 
 
-def system_lines(systems: Sequence[str]) -> Iterator[str]:
+def system_lines(systems: Sequence[str], languages: Sequence[str]) -> Iterator[str]:
     """Yield a table for each system; what is made of others names those that stand before it."""
     simple = [name for name in systems if name in ("bm25", "dense")]
     for name in systems:
         yield f"[systems.{name}]"
         yield f"type = {json.dumps(name)}    # {SYSTEMS[name]}"
+        if name == "dense" and any(code.lower().split("-")[0] != "en" for code in languages):
+            needs = 'pip install "rankscope[multilingual]"'
+            yield f'model = "multilingual"    # not all queries are in English, which the default knows alone; {needs}'
         if name == "hybrid":
             if len(simple) < 2:
                 hint = f"for example --systems bm25,dense,{name}"

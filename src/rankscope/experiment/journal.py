@@ -53,6 +53,8 @@ class AnswerLine(Record):
     failed: str | None = None
     """Why there are no docs."""
     cold: bool = False
+    shared_with: tuple[str, ...] = ()
+    """Other systems that the same request was sent for."""
 
 
 class CallLine(Record):
@@ -196,6 +198,7 @@ class Journal:
                 "attempts": answer.n_attempts,
                 "at": at,
                 **({"cold": True} if cold else {}),
+                **({"shared_with": list(answer.shared_with)} if answer.shared_with else {}),
             }
             for answer in answers
         ]
@@ -308,7 +311,9 @@ class Journal:
         """Take in what the line says that begins there in the file, and is so long."""
         if isinstance(line, AnswerLine):
             ranking = None if line.docs is None else ()  # the docs are read when they are needed
-            answer = Answer(line.query, ranking, line.failed or "", line.seconds, line.attempts)
+            answer = Answer(
+                line.query, ranking, line.failed or "", line.seconds, line.attempts, shared_with=line.shared_with
+            )
             self.summary.note_answer(answer, cold=line.cold, at=line.at)
             if ranking is not None:
                 self._places[line.query] = start, length

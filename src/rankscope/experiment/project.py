@@ -14,15 +14,20 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from msgspec import Meta, field, structs
 
+from rankscope.analysis.bands import BandProfile, find_bands, parse_bands
 from rankscope.errors import FormatError, InputError, MeasureError, OptionError, RankscopeError, did_you_mean
+from rankscope.evaluation import UNJUDGED_QUERIES, chosen_profile, decide_measures, decide_policies
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
 from rankscope.io.source import missing
+from rankscope.measures.profiles import Profile
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.records import Misfit, Options, Record, as_clause, from_builtins, json_schema
 from rankscope.systems.secrets import FromEnvironment, Secrets, as_recorded, secrets_in
 from rankscope.systems.working_directory import working_directory
 
 FILE = "rankscope.toml"
+POLICIES = ("ties", "precision", "self_match", "no_relevant", "undefined", "judged_only", "min_rel")
+"""What a project may say of how runs are scored; a query that fails counts 0, and no answer has a doc twice."""
 PYPROJECT = "pyproject.toml"
 VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
@@ -57,6 +62,26 @@ class ProjectOptions(Options):
     """What is measured, e.g. nDCG@10."""
     primary: Text | None = None
     """The measure that decides; without it nDCG@10 where that is measured, else the first."""
+    profile: Text | None = None
+    """The tool whose measures and policies are followed, e.g. beir; `rankscope profiles` lists them."""
+    ties: Text | None = None
+    """How docs with equal scores are ordered: trec, given or ascending."""
+    precision: Text | None = None
+    """How scores are compared: double or single."""
+    self_match: Text | None = None
+    """What becomes of a doc whose id is the query's own: keep or drop."""
+    no_relevant: Text | None = None
+    """What becomes of queries without relevant docs: zero or exclude."""
+    undefined: Text | None = None
+    """What becomes of scores that are undefined for another reason: skip, zero or error."""
+    judged_only: bool | None = None
+    """Whether docs without a judgment are removed from the rankings."""
+    min_rel: Annotated[float, Meta(ge=0, extra={"words": "a grade from 0 up"})] | None = None
+    """The lowest grade that counts as relevant."""
+    unjudged_queries: Text | None = None
+    """What becomes of queries without any judgment: skip (they are not asked) or zero."""
+    bands: Text | None = None
+    """Whose words stand beside the scores: doctor-search, podcast, podcast-release, rag, or a TOML file."""
     strata: Texts | None = None
     """Attributes of queries by which results are broken down, e.g. language."""
     margin: Annotated[float, Meta(gt=0, extra={"words": "a number above 0"})] | None = None
@@ -116,6 +141,20 @@ class Project(Record):
     cache: Path
     collections: dict[str, CollectionSpec]
     systems: dict[str, SystemEntry]
+    profile: str | None = None
+    policies: dict[str, Any] = field(default_factory=dict)
+    """The policies that the file names, by name; others are those of the profile."""
+    optional: tuple[str, ...] = ()
+    """Measures of the profile that are added where a collection has the data that they need."""
+    unjudged_queries: str = "skip"
+    """Whether queries without judgments are left out ("skip"), or asked, and count 0 ("zero")."""
+    bands: BandProfile | None = None
+    """Whose words stand beside the scores."""
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """How runs are scored, as keywords of `evaluate`; queries without judgments were chosen before."""
+        return {"profile": self.profile, **self.policies, "unjudged_queries": "skip"}
 
     @property
     def folder(self) -> Path:
@@ -230,7 +269,10 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
             for name, entry in options.systems.items()
         }
         check_references(systems, where=f"{where}systems")
-    measures, primary = read_measures(options, where=where)
+    profile, policies = read_policies(options, where=where)
+    chosen = profile if isinstance(own, dict) and "measures" not in own else None
+    measures, primary = read_measures(options, profile, takes_profile=chosen is not None, where=where)
+    unjudged = options.unjudged_queries or (profile.unjudged_queries if profile else "skip")
     return Project(
         file=file,
         sha256=hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
@@ -247,7 +289,45 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
             for name, entry in options.collections.items()
         },
         systems=systems,
+        profile=options.profile,
+        policies=policies,
+        optional=() if chosen is None else adapted_names(chosen.measures_of_docs, chosen),
+        unjudged_queries=unjudged,
+        bands=None if options.bands is None else read_bands(options.bands, folder=file.parent, where=f"{where}bands"),
     )
+
+
+def read_policies(options: ProjectOptions, *, where: str) -> tuple[Profile | None, dict[str, Any]]:
+    """Return the profile, and the policies that the file names, checked."""
+    given = {name: getattr(options, name) for name in POLICIES if getattr(options, name) is not None}
+    try:
+        profile = chosen_profile(options.profile)
+        decide_policies(profile, given)
+    except OptionError as error:
+        raise OptionError(f"{where}{error.message}", hint=error.hint) from error
+    unjudged = options.unjudged_queries
+    if unjudged is not None and unjudged not in UNJUDGED_QUERIES:
+        raise OptionError(
+            f"{where}unjudged_queries is {unjudged!r}, but should be one of {', '.join(UNJUDGED_QUERIES)}",
+            hint=did_you_mean(unjudged, UNJUDGED_QUERIES),
+        )
+    return profile, given
+
+
+def read_bands(name_or_path: str, *, folder: Path, where: str) -> BandProfile:
+    """Return the bands of that name, or from that TOML file."""
+    path = folder / name_or_path
+    try:
+        if path.suffix.lower() != ".toml":
+            return find_bands(name_or_path)
+        return parse_bands(parse_toml(read_text(path), path), name=path.stem)
+    except (OptionError, MeasureError) as error:
+        raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
+
+
+def adapted_names(names: Iterable[str], profile: Profile | None) -> tuple[str, ...]:
+    """Return the full names of measures, as a profile computes them."""
+    return tuple(measure.name for measure in decide_measures(profile, list(names))) if names else ()
 
 
 def project_wording(misfit: Misfit, where: str) -> OptionError:
@@ -317,15 +397,28 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 def find_collection(given: str | Path, project: str | Path | None = None) -> tuple[CollectionSpec, Path | None]:
     """Return a collection given by its path or by its name in the project, and the folder where hashes are kept.
 
+    A name that the nearest project has is that collection, also where a folder has the name, too; ./NAME is the folder.
     Without a project, a collection given by its path has no such folder.
     """
-    if Path(given).exists() and project is None:
+    if project is None and Path(given).exists() and not is_collection_name(str(given)):
         return spec_of(given), None
     try:
         found = load_project(project)
     except NoProjectError:
         raise missing(Path(given)) from None
     return found.collection(str(given)), found.cache
+
+
+def is_collection_name(name: str) -> bool:
+    """Tell whether the nearest project names such a collection; nothing else of its file is looked at."""
+    try:
+        file = find_project()
+    except NoProjectError:
+        return False
+    content = parse_toml(read_text(file), file)
+    table = content.get("tool", {}).get("rankscope", {}) if file.name == PYPROJECT else content
+    collections = table.get("collections") if isinstance(table, dict) else None
+    return isinstance(collections, dict) and name in collections
 
 
 class NoProjectError(InputError):
@@ -366,22 +459,28 @@ def too_deep(file: Path) -> FormatError:
     return FormatError(f"{file} cannot be read: its values are nested too deeply", hint="is it a project file?")
 
 
-def read_measures(options: ProjectOptions, *, where: str) -> tuple[tuple[str, ...], str]:
-    """Return the names of the measures, and of the one that decides, which is always measured."""
-    names = tuple(name for given in as_tuple(options.measures) for name in measure_names(given, f"{where}measures"))
+def read_measures(
+    options: ProjectOptions, profile: Profile | None, *, takes_profile: bool, where: str
+) -> tuple[tuple[str, ...], str]:
+    """Return the names of the measures, and of the one that decides, which is always measured.
+
+    They are as the profile computes them; where the file names none, they are the profile's own (`takes_profile`).
+    """
+    given = profile.measures if profile is not None and takes_profile else ()
+    texts = given or as_tuple(options.measures)
+    names = tuple(name for text in texts for name in measure_names(text, profile, f"{where}measures"))
     if options.primary is None:
-        return names, "nDCG@10" if "nDCG@10" in names else names[0]
-    primary = measure_names(options.primary, f"{where}primary")
+        (usual,) = measure_names("nDCG@10", profile, where)
+        return names, usual if usual in names else names[0]
+    primary = measure_names(options.primary, profile, f"{where}primary")
     if len(primary) != 1:
         raise OptionError(f"{where}primary names {len(primary)} measures, but one decides", hint="name one of them")
     return tuple(dict.fromkeys((*names, primary[0]))), primary[0]
 
 
-def measure_names(text: str, where: str) -> list[str]:
-    from rankscope.measures.parse import parse_measures
-
+def measure_names(text: str, profile: Profile | None, where: str) -> tuple[str, ...]:
     try:
-        return [measure.name for measure in parse_measures(text)]
+        return adapted_names([text], profile)
     except MeasureError as error:
         raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
 

@@ -11,6 +11,8 @@ from typing import Any, Literal
 from msgspec import field
 
 from rankscope._version import __version__
+from rankscope.analysis.bands import BandProfile, scores_in_words
+from rankscope.analysis.overview import RunOverlap
 from rankscope.comparison.groups import spread_of
 from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.collection import CollectionPart
@@ -121,6 +123,8 @@ class Costs(Record):
     index_bytes: int | None = None
     memory_bytes: int | None = None
     """How far the memory of the process rose, at most, above where it was before."""
+    shared_with: tuple[str, ...] = ()
+    """Systems that the same requests were sent for: latency and queries/s are those of the whole request."""
 
 
 class ReusedAnswers(Record):
@@ -151,7 +155,7 @@ class SystemResult(Record):
     n_answered: int
     """Queries that did not fail, also those answered with no docs."""
     n_retried: int
-    """Answered queries that took more than one attempt; of those that failed, see their attempts."""
+    """Queries that were asked more than once, whether they were answered in the end or failed."""
     failures: tuple[FailedQuery, ...]
     finding: UnknownDocs | None
     """Where what it returns are not ids of docs, or where it cannot be asked at all."""
@@ -192,6 +196,8 @@ class CollectionResult(Record, eq=False):
     """The attribute of queries that says how much each counts."""
     language: str = ""
     """The language of its queries, where all of them have the same."""
+    overlap: RunOverlap | None = None
+    """What the first docs of every two systems have in common; None where there are not two, or very many."""
 
     @property
     def n_failed(self) -> int:
@@ -217,6 +223,12 @@ class ProjectSummary(Record):
     seeds: tuple[int, ...]
     systems: dict[str, dict[str, Any]]
     """Their tables as they stand in the file."""
+    profile: str | None = None
+    policies: dict[str, Any] = field(default_factory=dict)
+    """The policies that the file names."""
+    unjudged_queries: str = "skip"
+    bands: BandProfile | None = None
+    """Whose words stand beside the scores."""
 
 
 class Benchmark(Record, eq=False):
@@ -316,10 +328,18 @@ class BenchmarkRecord(StoredRecord):
     languages: tuple[LanguageSpread, ...]
     """Each system's primary measure over collections that differ in language."""
     times: RunTimes
+    profile: str | None = None
+    """The profile followed, null for none."""
+    bands: str | None = None
+    """Whose words the evaluations hold, null where the project asks for none."""
 
 
 def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
-    project = benchmark.project
+    project, bands = benchmark.project, benchmark.project.bands
+
+    def evaluation(scores: Scores) -> ScoresRecord:
+        return scores_record(scores) if bands is None else scores_in_words(scores, bands)
+
     return BenchmarkRecord(
         __version__,
         ProjectReference(project.file, project.sha256),
@@ -336,11 +356,13 @@ def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
                 result.systems,
                 result.choices,
                 result.notes,
-                None if result.scores is None else scores_record(result.scores),
+                None if result.scores is None else evaluation(result.scores),
                 result.comparison,
             )
             for result in benchmark.collections
         ),
         benchmark.spreads,
         RunTimes(benchmark.started, benchmark.finished),
+        project.profile,
+        None if bands is None else bands.name,
     )

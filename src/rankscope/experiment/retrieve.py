@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import closing
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
 from rankscope.errors import OptionError, UnfinishedError
 from rankscope.experiment.answer_store import AnswerLog
+from rankscope.records import Record
 from rankscope.systems.answers import (
     Answer,
     Answering,
@@ -23,6 +25,9 @@ from rankscope.systems.answers import (
 from rankscope.systems.base import Query, RankedDocs, System
 from rankscope.systems.rankings import read_ranking
 from rankscope.systems.secrets import Secrets
+
+if TYPE_CHECKING:
+    from rankscope.systems.http import Http
 
 TIMED_QUERIES = 200
 """So many queries are asked one by one, which is how latency is measured; the others go in batches."""
@@ -44,47 +49,95 @@ def retrieve_missing(
     k: int,
     clock: Clock,
     secrets: Secrets | None = None,
+    check: Callable[[Answer], Answer] = lambda answer: answer,
     on_note: Callable[[str], object] = str,
     stops_at_failure: bool = False,
+    asked: Container[str] = (),
+    sharers: Sequence[Sharer] = (),
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
+    `check` returns an answer as it is, or as the failure that it is.
+
     Yields after each call how many queries have an answer or have failed. The first failure is handed on at once, or
-    stops it. Where no query can ever be answered, which the first ones show, it is an UnreachableError.
+    stops it. Where no query can ever be answered, which the first ones show, it is an UnreachableError. Queries that
+    have been `asked` are not asked again; `sharers` take their answers from the same requests.
     """
-    missing = [query for query in queries if query.id not in log.summary.answered]
+    missing = [query for query in queries if query.id not in log.summary.answered and query.id not in asked]
+    tried = {query for query, answer in log.summary.failures.items() if answer.n_attempts}
+    missing.sort(key=lambda query: query.id in tried)  # the first ones decide whether the others are asked at all
     n_done = len(queries) - len(missing)
     yield n_done
     n_side_by_side = getattr(system, "concurrency", 1)
     n_cold = max(WARM_UP, n_side_by_side) if isinstance(n_side_by_side, int) else WARM_UP
-    first: Answer | None = None
+    first: dict[str, Answer] = {}
     is_lost = False
-    with closing(call_system(system, queries, missing, k=k, clock=clock)) as calls:  # a program ends with it
-        for n_calls, (answers, seconds) in enumerate(calls):
-            kept = [without_leak(answer, secrets or Secrets()) for answer in answers]
+    others = [sharer.system for sharer in sharers]
+    with closing(call_system(system, queries, missing, k=k, clock=clock, others=others)) as calls:
+        for n_calls, (answers, seconds) in enumerate(calls):  # closing it ends a program
+            kept = [without_leak(check(answer), secrets or Secrets()) for answer in answers]
             log.add(kept, seconds=seconds, cold=n_calls < n_cold)
             is_lost |= any(answer.for_all for answer in kept)
-            if first is None and (first := next((answer for answer in kept if answer.failed), None)) is not None:
-                on_note(f"{system.name}: query {first.query_id!r} failed: {first.reason}")
-            if stops_at_failure and first is not None and not is_lost:
-                raise UnfinishedError(
-                    f"{system.name}: the run stops, as query {first.query_id!r} failed: {first.reason}",
-                    hint="what was answered is kept: run again to go on from there, or without --on-failure stop to "
-                    "note failed queries and ask the others",
-                )
+            by_system = {system.name: kept}
+            by_system |= {sharer.name: [check(answer) for answer in sharer.answers_in(kept)] for sharer in sharers}
+            for sharer in sharers:
+                if by_system[sharer.name]:
+                    sharer.log.add(by_system[sharer.name], seconds=seconds, cold=n_calls < n_cold)
+            for name, own in by_system.items():
+                failed = next((answer for answer in own if answer.failed), None)
+                if failed is None or name in first:
+                    continue
+                first[name] = failed
+                on_note(f"{name}: query {failed.query_id!r} failed: {failed.reason}")
+                if stops_at_failure and not is_lost:
+                    raise UnfinishedError(
+                        f"{name}: the run stops, as query {failed.query_id!r} failed: {failed.reason}",
+                        hint="what was answered is kept: run again to go on from there, or without --on-failure stop "
+                        "to note failed queries and ask the others",
+                    )
             n_done += len(answers)
             yield n_done
-    if is_lost and first is not None and not any(query.id in log.summary.answered for query in queries):
-        raise UnreachableError(first.reason)
+    if is_lost and system.name in first and not any(query.id in log.summary.answered for query in queries):
+        raise UnreachableError(first[system.name].reason)
+
+
+class Sharer(Record, eq=False):
+    """A system that takes its answers from the requests of another one, and its log."""
+
+    system: Http
+    log: AnswerLog
+    asked: set[str]
+    """The queries that were asked for it."""
+
+    @property
+    def name(self) -> str:
+        return self.system.name
+
+    def answers_in(self, answers: Sequence[Answer]) -> list[Answer]:
+        """Return its own answers, but for queries that it has one for already."""
+        own = [answer.others[self.name] for answer in answers if self.name in answer.others]
+        self.asked.update(answer.query_id for answer in own)
+        return [answer for answer in own if answer.query_id not in self.log.summary.answered]
 
 
 def call_system(
-    system: System, queries: Sequence[Query], missing: Sequence[Query], *, k: int, clock: Clock
+    system: System,
+    queries: Sequence[Query],
+    missing: Sequence[Query],
+    *,
+    k: int,
+    clock: Clock,
+    others: Sequence[Http] = (),
 ) -> Generator[CallResult, None, None]:
     """Yield what each call gives: answer by answer where the system can, else by the plan."""
     if isinstance(system, Answering):
+        asked: Answering = system
+        if others:
+            from rankscope.systems.http import SharedRequests
+
+            asked = SharedRequests([cast("Http", system), *others])
         last = clock()
-        with closing(ask_all(system, missing, k=k)) as answers:
+        with closing(ask_all(asked, missing, k=k)) as answers:
             for answer in answers:
                 now = clock()
                 yield (checked_answer(answer, k=k),), now - last
@@ -129,6 +182,9 @@ def call_with_batch(system: System, queries: Sequence[Query], *, k: int, clock: 
 
 def checked_answer(answer: Answer, *, k: int) -> Answer:
     """Return an answer whose ranking is one; what is none is a failure, and so is whatever reading it does."""
+    if answer.others:
+        others = {name: checked_answer(other, k=k) for name, other in answer.others.items()}
+        return replace(checked_answer(replace(answer, others={}), k=k), others=others)
     if answer.ranking is None and answer.reason:
         return answer
     try:

@@ -209,7 +209,8 @@ def write_manifest(benchmark: Benchmark, project: Project) -> None:
         "command": benchmark.command,
         "started": benchmark.started,
         "finished": benchmark.finished,
-        **{name: stored[name] for name in ("measures", "primary", "strata", "margin", "seeds")},
+        **{name: stored[name] for name in ("measures", "primary", "strata", "margin", "seeds", "profile", "policies")},
+        "unjudged_queries": benchmark.project.unjudged_queries,
         "depth": benchmark.depth,
         "collections": {
             result.name: {

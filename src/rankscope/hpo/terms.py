@@ -1,7 +1,7 @@
 """The words of an ontology's terms: label, definition and typed synonyms, from its OBO file or from translations.
 
 Translations are TSV files: the Babelon profiles that the Human Phenotype Ontology publishes (subject_id, predicate_id,
-translation_value …), their tables of synonyms, and plain tables with the columns hpo_id and label.
+translation_value …), their tables of synonyms, and plain tables with the columns hpo_id and label (or synonym).
 """
 
 from __future__ import annotations
@@ -90,9 +90,10 @@ class Translations(msgspec.Struct):
                         raise FormatError(
                             f"{source.name} has no columns for a term and its translation; "
                             f"its columns are {', '.join(row)}",
-                            hint="call them subject_id and translation_value, or hpo_id and label",
+                            hint="call them subject_id and translation_value, or hpo_id and label (or synonym)",
                         )
                     columns = [roles[role].strip().lower() for role in TRANSLATION_COLUMNS]
+                    holds_synonyms |= columns[1].startswith("synonym")
                 cells = {name.strip().lower(): str(cell or "").strip() for name, cell in row.items()}
                 term, text = (cells.get(column, "") for column in columns)
                 stated = {cells.get(name) for name in ("status", "translation_status", "comment")}
@@ -103,7 +104,8 @@ class Translations(msgspec.Struct):
                 if "synonym" in predicate or (holds_synonyms and not predicate):
                     kind = cells.get("synonym_type", "")  # its name or its web address
                     known = next((name for name in ("layperson", "abbreviation") if kind.endswith(name)), "")
-                    names = (Synonym(part.strip(), "EXACT", known) for part in text.split("|") if part.strip())
+                    parts = (part.replace("quot;", "").strip() for part in text.split("|"))  # quotes, badly escaped
+                    names = (Synonym(part, "EXACT", known) for part in parts if part)
                     self.synonyms.setdefault(term, []).extend(names)
                 else:
                     words = self.definitions if "iao:0000115" in predicate else self.labels

@@ -68,7 +68,7 @@ ANSWER_COLUMNS: dict[str, tuple[str, ...]] = {
 """Of what programs answer to a query, in JSON."""
 TRANSLATION_COLUMNS: dict[str, tuple[str, ...]] = {
     "term": ("hpo_id", "subject_id", "term", "id"),
-    "text": ("label", "translation_value", "translation"),
+    "text": ("label", "translation_value", "translation", "synonym", "synonyms"),
 }
 
 

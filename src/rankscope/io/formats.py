@@ -53,12 +53,12 @@ FORMATS: Registry[Format] = Registry(
 """Every format by name, with a sentence that describes it and the endings of its files."""
 
 
-OPENED_BY_OTHERS = re.compile(
+OPENED_BY_OTHERS = (
     "[sx]?html?|xht|mht|mhtml|hta|svgz?|xml|php[0-9]?|[cm]?js|vbs?|wsf|py[wz]?|sh|bash|zsh|bat|cmd|com|exe|scr|ps1|jar|"
     "lnk|url|desktop|app|pdf|ps|eps|rtf|docx?|docm|odt|xlsx?|xls[mb]|ods|pptx?|odp"
 )
 """Endings that say with which program a file is opened or run: data must never be called so."""
-OTHER_FILES = re.compile(
+OTHER_FILES = (
     "xlsx?|ods|numbers|docx?|odt|pdf|html?|md|tex|rtf|xml|ya?ml|toml|ini|py|ipynb|pkl|pickle|joblib|np[yz]|pt|safetensors|"
     "h5|hdf5|mat|rds|rdata|sav|dta|avro|orc|lance|db|sqlite3?|duckdb|mdb|sql|zip|tar|tgz|7z|rar|lz4|br|svg|png|jpe?g"
 )
@@ -121,7 +121,7 @@ def format_to_write(name: str, format_name: str | None = None) -> str:
     A format that was given counts, but not under a name by which another program would open or run the file.
     """
     ending, found = ending_in_name(name.rstrip(" .")), format_name or format_in_name(name)
-    if OPENED_BY_OTHERS.fullmatch(ending) or (found is None and OTHER_FILES.fullmatch(ending)):
+    if re.fullmatch(OPENED_BY_OTHERS, ending) or (found is None and re.fullmatch(OTHER_FILES, ending)):
         known = [f".{each}" for format_name in FORMATS for each in endings_of(format_name)]
         raise FormatError(
             f"{name}: runs and qrels are not written as .{ending}", hint=f"the endings are {' '.join(known)}"

@@ -15,7 +15,7 @@ from rankscope.io.limits import check_growth, check_room, size_of
 from rankscope.io.rows import AnyRows
 from rankscope.io.source import FileReading
 from rankscope.io.table import Collector, Format, NumberedRow, RowKind, find_roles, table_columns
-from rankscope.io.table_check import TABLE_GROWTH, check_table, errors_of_polars
+from rankscope.io.table_check import TABLE_GROWTH, check_table, errors_of_polars, without_panic_text
 from rankscope.io.write import check_encodable
 
 if TYPE_CHECKING:
@@ -65,19 +65,25 @@ def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
     with Path(reading.path).open("rb") as file:
         check_table(file, "parquet", name=reading.name)
         n_stored = size_of(file)
-    with errors_of_polars(reading.name, "parquet"):
-        table = pl.scan_parquet(reading.path, glob=False)
-        reading.on_header(table.collect_schema().names())
+    with errors_of_polars(reading.name, "parquet", yields=True):
+        with without_panic_text():
+            table = pl.scan_parquet(reading.path, glob=False)
+            names = table.collect_schema().names()
+        reading.on_header(names)
         start = n_bytes = 0
-        while len(block := table.slice(start, _ROWS_AT_ONCE).collect()):
-            n_bytes += n_bytes_of(block)
+        while True:
+            with without_panic_text():
+                block = table.slice(start, _ROWS_AT_ONCE).collect()
+                n_bytes += n_bytes_of(block)
+            if not len(block):
+                return
             check_growth(reading.name, n_bytes, n_stored, usual=TABLE_GROWTH)
             yield from enumerate(block.iter_rows(named=True), start + 1)
             start += len(block)
 
 
 def table_rows(reading: FileReading, layout: str) -> Iterator[NumberedRow]:
-    with errors_of_polars(reading.name, layout):
+    with errors_of_polars(reading.name, layout, yields=True):
         table = load_table(reading, layout)
         reading.on_header(table.columns)
         yield from enumerate(table.iter_rows(named=True), 1)

@@ -7,9 +7,12 @@ is sound may still become thousands of times as large as it is, where all its ro
 
 from __future__ import annotations
 
+import os
 import struct
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
 from rankscope.errors import FormatError, RankscopeError
@@ -29,6 +32,8 @@ _ROWS_PER_BYTE = 1_000
 _FEW_ROWS = 1 << 24
 _DEEPEST = 32
 _LONGEST_HEADER = 1 << 24
+_ASIDE = threading.Lock()
+"""Held by whoever has set standard error aside."""
 
 
 class Damage(Exception):  # noqa: N818 (it says what is damaged, and never leaves this file)
@@ -52,12 +57,18 @@ def check_table(file: BinaryIO, layout: str, *, name: str) -> None:
 
 
 @contextmanager
-def errors_of_polars(name: str, layout: str) -> Iterator[None]:
-    """Turn what Polars raises into an error of ours, also its panics, which are no exceptions of the usual kind."""
+def errors_of_polars(name: str, layout: str, *, yields: bool = False) -> Iterator[None]:
+    """Turn what Polars raises into an error of ours, also its panics, which are no exceptions of the usual kind.
+
+    Code that yields rows in between says so, and sets aside what panics print by itself.
+    """
     from polars.exceptions import PanicException, PolarsError
 
     try:
-        yield
+        with ExitStack() as stack:
+            if not yields:
+                stack.enter_context(without_panic_text())
+            yield
     except RankscopeError:
         raise
     except (PolarsError, PanicException, OSError, ValueError) as error:
@@ -68,6 +79,42 @@ def errors_of_polars(name: str, layout: str) -> Iterator[None]:
         is_panic = isinstance(error, PanicException)  # its text is for those who write Polars
         reason = "its content is damaged" if is_panic else str(error).partition("\n")[0]
         raise not_readable(name, layout, reason) from error
+
+
+@contextmanager
+def without_panic_text() -> Iterator[None]:
+    """Keep from the terminal what Polars prints where it panics: an error of ours says what is wrong.
+
+    It is printed to the file descriptor of standard error, which is set aside for the while; what others print
+    meanwhile is shown afterwards. Nothing is done where another thread has set it aside, or the system cannot.
+    """
+    if sys.platform != "linux" or not _ASIDE.acquire(blocking=False):
+        yield
+        return
+    import fcntl
+
+    try:
+        with ExitStack() as stack:
+            try:
+                terminal = os.dup(2)
+                stack.callback(os.close, terminal)
+                if fcntl.fcntl(terminal, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                    raise OSError  # noqa: TRY301 (standard error was closed, and a file that is read has its number)
+                aside = os.memfd_create("standard error")
+                stack.callback(os.close, aside)
+                os.dup2(aside, 2)
+            except OSError:  # there is no standard error, or no descriptor is left
+                yield
+                return
+            try:
+                yield
+            finally:
+                os.dup2(terminal, 2)
+                said = os.pread(aside, os.fstat(aside).st_size, 0)
+                if said and b"panicked at" not in said:
+                    os.write(terminal, said)
+    finally:
+        _ASIDE.release()
 
 
 def not_readable(name: str, layout: str, reason: str) -> FormatError:

@@ -171,7 +171,7 @@ def redundancy(_hits: Hits, extras: Extras, *, k: int | None = None, threshold: 
     aliases=("novelty_ndcg",),
     example=MeasureExample(
         [1, 1, 0],
-        [1, 1],
+        [1, 1, 0],
         (1 + 0.9 / math.log2(3)) / (1 + 1 / math.log2(3)),
         {"k": 10},
         "the second doc has cosine 0.2 with the first, so its gain is 0.5 + 0.5·0.8 = 0.9: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ class Need(StrEnum):
     ONTOLOGY = "ontology"
     TOP = "top"
     """Only the ids of the docs at the top, which every run has."""
+    LISTS = "lists"
+    """The rows of the run as it lists them, with docs that are listed twice, which every run has."""
 
 
 HOW_TO_GIVE = {
@@ -44,14 +46,23 @@ class Extras(LightRecord, eq=False):
     embeddings: Any = None
     docs: Any = None
     ontology: Any = None
+    lists: TopDocs | None = None
+    """The docs as the run lists them, for measures that need to know of docs listed twice."""
+
+    @property
+    def listed(self) -> TopDocs:
+        """The docs as the run lists them; those at the top where no doc is listed twice."""
+        return self.top if self.lists is None else self.lists
 
     def judged_only(self) -> Extras:
         """Return the same without the docs that nobody judged."""
-        kept = tuple(
-            tuple(doc for doc in docs if self.qrels.judged[query].get(doc, -1) >= 0)
-            for query, docs in zip(self.top.query_ids, self.top.docs, strict=True)
-        )
-        return replace(self, top=TopDocs(self.top.query_ids, kept))
+
+        def kept(shown: TopDocs) -> TopDocs:
+            pairs = zip(shown.query_ids, shown.docs, strict=True)
+            of_query = (tuple(doc for doc in docs if self.qrels.judged[q].get(doc, -1) >= 0) for q, docs in pairs)
+            return TopDocs(shown.query_ids, tuple(of_query))
+
+        return replace(self, top=kept(self.top), lists=None if self.lists is None else kept(self.lists))
 
 
 def example_extras(qrels: Any, shown: Iterable[str], **data: Any) -> Extras:
@@ -61,11 +72,38 @@ def example_extras(qrels: Any, shown: Iterable[str], **data: Any) -> Extras:
 
 def check_needs(name: str, needs: Iterable[Need], *, qrels: Qrels, given: Iterable[Need]) -> None:
     """Refuse a measure whose data is not there, saying how to give it."""
-    have = {Need.TOP, *given}
+    have = {Need.TOP, Need.LISTS, *given}
     for need in needs:
         has_subtopics = need is Need.SUBTOPICS and qrels.rows.subtopic is not None
         if need not in have and not has_subtopics:
             raise MeasureError(f"{name} needs {need}", hint=HOW_TO_GIVE[need])
+
+
+def measures_with_data(
+    measures: Iterable[Measure], given: Mapping[Need, Any], *, how: Mapping[Need, str] = HOW_TO_GIVE
+) -> tuple[list[Measure], list[str]]:
+    """Return the measures whose data is given, and in one line which others are left out, and `how` to give theirs."""
+    found: list[Measure] = []
+    left_out: dict[str, list[str]] = {}
+    for measure in measures:
+        lacking = next(lacking_data(measure, given, how), None)
+        if lacking is None:
+            found.append(measure)
+        else:
+            left_out.setdefault(lacking, []).append(measure.name)
+    lines = [f"{', '.join(names)}: {need}" for need, names in left_out.items()]
+    return found, [f"not measured are {'; '.join(lines)}"] if lines else []
+
+
+def lacking_data(measure: Measure, given: Mapping[Need, Any], how: Mapping[Need, str]) -> Iterator[str]:
+    """Yield what a measure of the docs lacks: data that is not given, or a field that the docs do not have."""
+    for need in sorted(measure.spec.needs - given.keys() - {Need.TOP, Need.LISTS}):
+        yield how[need]
+    if Need.DOCS in measure.spec.needs and Need.DOCS in given:
+        arguments = measure.arguments(rel=1.0)
+        for field in (arguments[name] for name in ("field", "date") if name in arguments):
+            if not given[Need.DOCS].fields.get(field):
+                yield f"the docs have no field {field}"
 
 
 def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras, *, rel: float) -> Iterator[str]:
@@ -77,6 +115,10 @@ def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras, *, rel
         from rankscope.measures.ontology import ontology_notes
 
         yield from ontology_notes(measures, extras, rel=rel)
+    if extras.docs is not None:
+        from rankscope.measures.variety import reference_notes
+
+        yield from reference_notes(measures, extras)
     said: set[str] = set()
     concerned = [measure for measure in measures if measure.spec.needs & {Need.EMBEDDINGS, Need.DOCS}]
     for measure in sorted(concerned, key=lambda measure: -(measure.options.get("k") or math.inf)):

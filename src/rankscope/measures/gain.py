@@ -263,7 +263,7 @@ def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: 
         "trec_eval": "rbp (version 10)",
         "ir_measures": "RBP(p={p}, rel={rel})",
     },
-    example=MeasureExample([1, 0, 1], [1, 1], 0.2 * (1 + 0.64), {"p": 0.8}, "(1 - 0.8)·(1 + 0.8²)"),
+    example=MeasureExample([1, 0, 1], [1, 1, 0], 0.2 * (1 + 0.64), {"p": 0.8}, "(1 - 0.8)·(1 + 0.8²)"),
     workings=_rbp_workings,
 )
 def rank_biased_precision(
@@ -430,7 +430,7 @@ def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
     cite="Sakai, New Performance Metrics Based on Multigrade Relevance, NTCIR-4, 2004",
     aliases=("Q_measure", "QMeasure"),
     example=MeasureExample(
-        [0, 2], [2, 1], (1 + 2) / (2 + 3) / 2, {}, "at rank 2: (1 + 2)/(2 + 3), over 2 relevant docs"
+        [0, 2], [2, 1, 0], (1 + 2) / (2 + 3) / 2, {}, "at rank 2: (1 + 2)/(2 + 3), over 2 relevant docs"
     ),
 )
 def q_measure(hits: Hits, *, beta: float = 1.0, gain: Any = "linear", rel: float | None = None) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
@@ -98,6 +99,24 @@ def choice(meaning: str, *words: str) -> Parameter:
     """Return a parameter that takes one of some words."""
     shown = [f"'{word}'" for word in words]
     return Parameter(meaning, f"{', '.join(shown[:-1])} or {shown[-1]}", one_of(*words))
+
+
+def moment_of(value: Any) -> datetime:
+    """Return a date from ISO text (also a year, or year and month) or a date; times with a zone become UTC."""
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, date):
+        moment = datetime.combine(value, time())
+    else:
+        text = str(value).strip()
+        whole = {4: f"{text}-01-01", len("2024-01"): f"{text}-01"}.get(len(text), text)
+        moment = datetime.fromisoformat(whole)
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def day(value: Any) -> str:
+    """Accept a day as ISO text or as a date; a time of the day is left out."""
+    return moment_of(value).date().isoformat()
 
 
 def truth(value: Any) -> bool:
@@ -203,6 +222,12 @@ PARAMETERS = {
     ),
     "field": _field_name("which field of the docs is looked at"),
     "date": _field_name("which field of the docs holds the date"),
+    "days": _above_0("the age in days below which a doc is young"),
+    "reference": Parameter(
+        "the day from which the age of docs counts",
+        "a day such as '2024-05-31'",
+        day,
+    ),
     "group": Parameter("the value that the docs of the group have in the field", "a text", text_or_number),
     "missing": choice(
         "what a doc without a value in the field is: ignore (none at all) or own (all such docs share a value)",

@@ -21,6 +21,10 @@ class Profile(LightRecord):
     """Parameters that the tool's version of a measure has, by measure."""
     measures: Sequence[str] = ()
     """The measures the tool reports by default; those of Rankscope where it has none."""
+    measures_of_docs: Sequence[str] = ()
+    """More of them, which need data of the docs (fields, embeddings, an ontology): left out where it is not given."""
+    unjudged_queries: str = "skip"
+    """Whether queries without any judgment are left out ("skip"), or score 0 and count ("zero")."""
     notes: Sequence[str] = ()
     """Where the tool itself is not followed, and why."""
     keys: Mapping[str, str] = field(default_factory=dict)

@@ -38,7 +38,7 @@ def _rr_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
     cite="Kantor & Voorhees, The TREC-5 Confusion Track, Information Retrieval, 2000",
     aliases=("MRR", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
     elsewhere={"trec_eval": "recip_rank (with -M k)", "ranx": "mrr@{k}", "ir_measures": "RR@{k}"},
-    example=MeasureExample([0, 1, 1], [1, 1], 1 / 2, {}, "the first relevant doc stands at rank 2: 1/2"),
+    example=MeasureExample([0, 1, 1], [1, 1, 0], 1 / 2, {}, "the first relevant doc stands at rank 2: 1/2"),
     workings=_rr_workings,
 )
 def reciprocal_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
@@ -74,7 +74,7 @@ def _ap_workings(hits: Hits, *, k: int | None, norm: str, rel: float | None) -> 
     aliases={"MAP": {}, "map_cut": {}, "average_precision": {}, "GMAP": {"agg": "gmean"}, "gm_map": {"agg": "gmean"}},
     elsewhere={"trec_eval": "map, map_cut_{k}", "ranx": "map@{k}", "ir_measures": "AP@{k}"},
     example=MeasureExample(
-        [1, 0, 1], [1, 1, 1], (1 + 2 / 3) / 3, {}, "relevant at ranks 1 and 3: (1/1 + 2/3) over 3 relevant docs"
+        [1, 0, 1], [1, 1, 1, 0], (1 + 2 / 3) / 3, {}, "relevant at ranks 1 and 3: (1/1 + 2/3) over 3 relevant docs"
     ),
     workings=_ap_workings,
 )
@@ -96,7 +96,7 @@ def average_precision(hits: Hits, *, k: int | None = None, norm: str = "all", re
     elsewhere={"trec_eval": "iprec_at_recall_{recall}", "ir_measures": "IPrec@{recall}"},
     example=MeasureExample(
         [0, 1, 1],
-        [1, 1],
+        [1, 1, 0],
         2 / 3,
         {"recall": 0.5},
         "recall 0.5 is reached at rank 2; the best precision from there is 2/3",
@@ -122,7 +122,7 @@ def interpolated_precision(hits: Hits, *, recall: float, rounding: str = "up", r
     aliases=("11pt_avg", "11pt", "11_point", "IPrec11pt"),
     elsewhere={"trec_eval": "11pt_avg"},
     example=MeasureExample(
-        [0, 1], [1], 1 / 2, {}, "the only relevant doc is at rank 2, so precision is 1/2 at every level"
+        [0, 1], [1, 0], 1 / 2, {}, "the only relevant doc is at rank 2, so precision is 1/2 at every level"
     ),
 )
 def eleven_point_average(hits: Hits, *, rounding: str = "up", rel: float | None = None) -> Floats:
@@ -212,7 +212,7 @@ _position = partial(
     "Rank of the first relevant doc",
     formula=r"\min \{r : \text{relevant at } r\}",
     aliases=("BestPos", "best_position", "first_relevant_rank"),
-    example=MeasureExample([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
+    example=MeasureExample([0, 1, 1], [1, 1, 0], 2, {}, "the first relevant doc stands at rank 2"),
 )
 def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: at which rank does the first relevant doc stand?"""
@@ -225,7 +225,7 @@ def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None =
     formula=r"\max \{r : \text{relevant at } r\}",
     monotone=False,
     aliases=("WorstPos", "worst_position"),
-    example=MeasureExample([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
+    example=MeasureExample([0, 1, 1], [1, 1, 0], 3, {}, "the last relevant doc stands at rank 3"),
 )
 def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how far down does a reader go to see every relevant doc that was found?"""
@@ -241,7 +241,7 @@ def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = 
     formula=r"\text{mean} \{r : \text{relevant at } r\}",
     monotone=False,
     aliases=("AvgPos", "average_position", "mean_position"),
-    example=MeasureExample([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
+    example=MeasureExample([1, 0, 1, 0, 1], [1, 1, 1, 0, 0], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
 )
 def mean_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: at which rank do the relevant docs that were found stand, on average?

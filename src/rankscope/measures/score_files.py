@@ -1,7 +1,8 @@
 """Scores that other tools computed: tables of query by measure, or query by system, and trec_eval's output.
 
 Read so that they can be compared like our own. The columns say what is a system and what a measure: a column
-`run` or `system` names the system, `measure` and `value` make a long table. Without them a file on its own is a table
+`run` or `system` names the system, `measure` and `value` make a long table, in which `lower_is_better` may say which
+way a measure goes. Without them a file on its own is a table
 of query by system; several files are one system each, their columns being measures.
 """
 
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ from rankscope.io.formulas import restored_rows
 from rankscope.io.ids import as_id
 from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
-from rankscope.light import replace
+from rankscope.light import LightRecord, field, replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.measures.scores_record import ScoresRecord
 from rankscope.measures.spec import Measure
@@ -37,8 +40,20 @@ _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 
 Cells = dict[str, dict[str, dict[str, float]]]
 """{system: {measure: {query: score}}}."""
+Unanswered = dict[str, frozenset[str]]
+"""{system: queries that have a score, though the system does not answer them}."""
 Cell = tuple[str, str, Any, Any, str]
 """The system, measure, query and score of one cell as it is stored, and where it is."""
+
+
+class ScoreFile(LightRecord, eq=False):
+    """What one file of scores holds, or several that are joined."""
+
+    cells: Cells
+    notes: tuple[str, ...] = ()
+    unanswered: dict[str, Sequence[str]] = field(default_factory=dict)
+    """Queries without an answer, by system, where the file says so."""
+    lower_is_better: frozenset[str] = frozenset()
 
 
 def read_scores(
@@ -53,7 +68,8 @@ def read_scores(
     ----------
     paths
         Tables (CSV, TSV, JSON, JSONL, Parquet, Arrow), the JSON of `rankscope evaluate`, or the text of trec_eval -q. A
-        file on its own is a table of query by system unless its columns say otherwise; several are one system each.
+        file on its own is a table of query by system unless its columns say otherwise; several are one system each. A
+        system that is in several files is named apart by the names of the files.
     measure
         What a table of query by system holds: any name, or a measure.
     lower_is_better
@@ -80,22 +96,61 @@ def read_scores(
     """
     name = None if measure is None else str(measure)
     check_options({"measure": "str | Measure | None"}, {"measure": measure})
-    lower = [lower_is_better] if isinstance(lower_is_better, str | Measure) else lower_is_better
+    lower = frozenset(map(str, [lower_is_better] if isinstance(lower_is_better, str | Measure) else lower_is_better))
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:
         raise OptionError("no score file is given")
-    cells: Cells = {}
-    notes: list[str] = []
-    for path in map(Path, paths):
-        for system, by_measure in read_cells(path, alone=len(paths) == 1, measure=name, notes=notes).items():
-            if system in cells:
-                raise InputError(f"{path}: the system {system!r} is in two of the files", hint="rename one of them")
-            cells[system] = by_measure
+    if twice := [path for path, n in Counter(map(Path, paths)).items() if n > 1]:
+        raise InputError(f"{twice[0]} is given twice", hint="leave one of them out")
+    files = [read_file(path, alone=len(paths) == 1, measure=name) for path in map(Path, paths)]
+    names = names_apart(paths, [file.cells for file in files])
+    notes = [note for file in files for note in file.notes]
+    for system in dict.fromkeys(system for renamed in names for system, new in renamed.items() if new != system):
+        called = ", ".join(renamed[system] for renamed in names if system in renamed)
+        notes.append(f"{system} is in several of the files; here it is {called}")
+    joined = ScoreFile({}, lower_is_better=lower.union(*(file.lower_is_better for file in files)))
+    for file, renamed in zip(files, names, strict=True):
+        joined.cells.update({renamed[system]: by_measure for system, by_measure in file.cells.items()})
+        joined.unanswered.update({renamed[name]: file.unanswered[name] for name in renamed if name in file.unanswered})
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
-    scores = as_scores(cells, lower_is_better=frozenset(map(str, lower)), where=", ".join(map(str, paths)))
-    return replace(scores, notes=tuple(notes))
+    return replace(as_scores(joined, where=", ".join(map(str, paths))), notes=tuple(notes))
+
+
+def scores_by_file(
+    paths: Sequence[str | os.PathLike[str]], *, measure: str | None = None, alone: bool
+) -> Iterator[Scores]:
+    """Yield the scores of one file after the other; `alone` says what a table without names of systems is."""
+    for path in map(Path, paths):
+        yield as_scores(read_file(path, alone=alone, measure=measure), where=str(path))
+
+
+def names_apart(paths: Sequence[str | os.PathLike[str]], files: Sequence[Iterable[str]]) -> list[dict[str, str]]:
+    """Return the names of each file's systems; one that is in several files gets the name of the file as well."""
+    n_files = Counter(system for systems in files for system in set(systems))
+    named: list[dict[str, str]] = []
+    for systems, label in zip(files, file_labels(paths), strict=True):
+        stem = re.sub(r" \(\d+\)$", "", label).rpartition("/")[2]  # what a system without a name is called
+        apart = {system: label if system == stem else f"{system} ({label})" for system in systems}
+        named.append({system: system if n_files[system] == 1 else apart[system] for system in systems})
+    if twice := [name for name, n in Counter(name for each in named for name in each.values()).items() if n > 1]:
+        raise InputError(f"two systems would be called {twice[0]!r}", hint="rename one of them, or one of the files")
+    return named
+
+
+def file_labels(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return a name for each file: its own without the ending, with as many folders as tell them apart."""
+    parts = [(*Path(os.path.abspath(path)).parent.parts, stem_of(Path(path))) for path in paths]  # noqa: PTH100
+    depth, deepest = 1, max(map(len, parts), default=1)
+    while depth < deepest and len({part[-depth:] for part in parts}) < len(set(parts)):
+        depth += 1
+    labels: list[str] = []
+    for part in parts:
+        label = "/".join(part[-depth:])
+        n_same = sum(other == part for other in parts[: len(labels)])
+        labels.append(f"{label} ({n_same + 1})" if n_same else label)
+    return labels
 
 
 def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False) -> dict[str, str]:
@@ -103,7 +158,7 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
 
     Only our own records say which qrels they are against. An error, unless `anyway`.
     """
-    found: dict[str, str] = {}
+    found: dict[Path, str] = {}
     first: tuple[Path, str] | None = None
     for path in map(Path, paths):
         if format_in_name(path.name) != "json" or not os.path.exists(path):  # noqa: PTH110 (any name at all)
@@ -118,8 +173,12 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
             reason = f"{path} holds scores against other qrels than {first[0]} (sha256 {digest[:12]}, {first[1][:12]})"
             if not anyway:
                 raise InputError(reason, hint="score both runs against the same qrels; --anyway shows the numbers")
-            found |= {run.name: f"{reason}." for run in record.runs}
-    return found
+            found[path] = f"{reason}."
+    if not found:
+        return {}
+    files = [read_file(path, alone=len(paths) == 1, measure=None).cells for path in map(Path, paths)]
+    names = zip(map(Path, paths), names_apart(paths, files), strict=True)
+    return {name: found[path] for path, renamed in names if path in found for name in renamed.values()}
 
 
 def own_record(data: Any, path: Path) -> ScoresRecord | None:
@@ -134,8 +193,7 @@ def own_record(data: Any, path: Path) -> ScoresRecord | None:
     return from_builtins(ScoresRecord, data, where=str(path)) if is_own else None
 
 
-def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
-    """Return what one file holds; what must be said of it is added to the notes."""
+def read_file(path: Path, *, alone: bool, measure: str | None) -> ScoreFile:
     if not os.path.exists(path):  # noqa: PTH110 (any name at all)
         raise InputError(f"{path} does not exist")
     try:
@@ -145,18 +203,27 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
             data = parse_json(source.read(), where=str(path))
             record = own_record(data, path)
             if record is None:
-                return collect(in_json(data, path, alone=alone, measure=measure))
+                lower: set[str] = set()
+                cells = collect(in_json(data, path, alone=alone, measure=measure, lower=lower))
+                return ScoreFile(cells, lower_is_better=frozenset(lower))
+            notes: tuple[str, ...] = ()
             if record.weights is not None:
-                column = record.weights.column
-                notes.append(f"{path}: its means are weighted by {column}; here all queries count the same")
-            return collect(in_mapping({run.name: run.queries for run in record.runs}, path))
+                weighted = f"{path}: its means are weighted by {record.weights.column}"
+                notes = (f"{weighted}; here all queries count the same",)
+            return ScoreFile(
+                collect(in_mapping({run.name: run.queries for run in record.runs}, path)),
+                notes=notes,
+                unanswered={run.name: run.unanswered for run in record.runs},
+            )
         is_known = format_name == format_in_name(source.name)
         if format_name is not None and (is_known or not FORMATS[format_name].has_text_cells):
             rows = list(read_rows(source, format=format_name))
             if format_name == "csv":
                 rows = restored_rows(rows)
-            return collect(in_rows(rows, path, alone=alone, measure=measure))
-        return collect(in_trec_eval(source.read().decode(), path))
+            lower = set()
+            cells = collect(in_rows(rows, path, alone=alone, measure=measure, lower=lower))
+            return ScoreFile(cells, lower_is_better=frozenset(lower))
+        return ScoreFile(collect(in_trec_eval(source.read().decode(), path)))
     except RankscopeError:
         raise
     except Exception as error:  # whatever a reader of tables stumbles over, the file is not a table of scores
@@ -171,7 +238,10 @@ def stem_of(path: Path) -> str:
     return Path(path.stem).stem if compression_in_name(path.name) else path.stem
 
 
-def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None) -> Iterator[Cell]:
+def in_rows(
+    rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None, lower: set[str]
+) -> Iterator[Cell]:
+    """Yield the scores of a table; measures of a long one that it says are lower for better are added to `lower`."""
     if not rows:
         raise FormatError(f"{path} has no rows")
     columns = list(rows[0][1])
@@ -183,6 +253,8 @@ def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: st
     for number, row in rows:
         owner, where = stem_of(path) if system is None else str(row[system]), f"{path}:{number}"
         if name is not None and value is not None:
+            if str(row.get("lower_is_better")).lower() == "true":
+                lower.add(str(row[name]))
             yield owner, str(row[name]), row[query], row[value], where
             continue
         for column in columns:
@@ -192,10 +264,10 @@ def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: st
                 yield *place, row[query], row.get(column), where
 
 
-def in_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Iterator[Cell]:
+def in_json(data: Any, path: Path, *, alone: bool, measure: str | None, lower: set[str]) -> Iterator[Cell]:
     """Return the scores in JSON: rows, or {system: {query: {measure: score}}} and its parts."""
     if isinstance(data, list):
-        return in_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure)
+        return in_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure, lower=lower)
     depth, inner = 0, data
     while isinstance(inner, Mapping) and inner:
         depth, inner = depth + 1, next(iter(inner.values()))
@@ -253,8 +325,9 @@ def collect(found: Iterable[Cell]) -> Cells:
     return cells
 
 
-def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> Scores:
+def as_scores(file: ScoreFile, *, where: str) -> Scores:
     """Return the scores of all systems on the same queries, for the measures that all of them have."""
+    cells = file.cells
     shared = [m for m in next(iter(cells.values())) if all(m in by_measure for by_measure in cells.values())]
     if not shared:
         names = {system: sorted(by_measure)[:4] for system, by_measure in list(cells.items())[:3]}
@@ -263,7 +336,8 @@ def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> S
     runs = []
     for name, by_measure in cells.items():
         values = np.array([[by_measure[m].get(q, math.nan) for m in shared] for q in queries])
-        answered = np.array([any(q in by_measure[m] for m in shared) for q in queries])
+        empty = set(file.unanswered.get(name, ()))
+        answered = np.array([q not in empty and any(q in by_measure[m] for m in shared) for q in queries])
         run = RunScores(
             name=name,
             query_ids=queries,
@@ -273,7 +347,7 @@ def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> S
             answered=answered,
             counts=Counts(len(queries), int((~answered).sum()), 0, 0, 0, 0),
             aggregates=("mean",) * len(shared),
-            lower_is_better=lower_is_better & frozenset(shared),
+            lower_is_better=file.lower_is_better & frozenset(shared),
         )
         runs.append(run)
     return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={})

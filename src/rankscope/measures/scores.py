@@ -46,6 +46,9 @@ class Aggregate(LightRecord):
 
     is_count: bool = field(default=False, repr=False, compare=False)
     """Whether it counts things, so that it is a whole number."""
+    left_out: int = field(default=0, repr=False, compare=False)
+    """Queries with relevant docs that are left out: something is undefined for them, such as the rank of a doc that
+    was not found."""
 
     @property
     def shown(self) -> str:
@@ -131,6 +134,7 @@ class RunScores(LightRecord):
             undefined=int(self.undefined[:, i].sum()),
             missing=self.counts.missing,
             is_count=how == "sum" and bool((kept == np.floor(kept)).all()),
+            left_out=self.left_out[i] if self.left_out else len(self.query_ids) - len(kept),
         )
 
     @property
@@ -288,8 +292,19 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
     @property
     def _table(self) -> tuple[list[str], list[list[str]]]:
         measures = list(next(iter(self._by_run.values())))
-        rows = [[run, *(row[measure].shown for measure in measures)] for run, row in self._by_run.items()]
+        counted = self.over_fewer_queries
+        rows = [
+            [run, *(f"{row[m].shown} (n={row[m].n})" if m in counted else row[m].shown for m in measures)]
+            for run, row in self._by_run.items()
+        ]
         return ["run", *measures], rows
+
+    @property
+    def over_fewer_queries(self) -> frozenset[str]:
+        """The measures of which some number leaves out queries, or is over fewer than another run's: say n with it."""
+        rows = list(self._by_run.values())
+        with_gaps = {measure for row in rows for measure, mean in row.items() if mean.left_out}
+        return frozenset(m for m in rows[0] if m in with_gaps or len({row[m].n for row in rows}) > 1)
 
     def __repr__(self) -> str:
         header, rows = self._table

@@ -67,6 +67,15 @@ class CountsRecord(Record, kw_only=True):
     """by measure, queries left out as undefined for another reason than having no relevant doc"""
 
 
+class MeanIntervalRecord(Record):
+    """How far the mean over all queries may be from the mean over these."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+
 class RunScoresRecord(Record, kw_only=True):
     """The scores of one run."""
 
@@ -78,6 +87,10 @@ class RunScoresRecord(Record, kw_only=True):
     """digest of that file as stored"""
     mean: ByMeasure = msgspec.field(default_factory=dict)
     """one number per measure; null where no query has a score"""
+    n: dict[str, Count] = msgspec.field(default_factory=dict)
+    """by measure, how many queries that number is over"""
+    intervals: dict[str, MeanIntervalRecord | None] | None = None
+    """the interval of each mean, null where there is none; only with --intervals"""
     queries: dict[str, ByMeasure]
     """scores per query; null where a score is undefined"""
     effective_n: Weight | None = None
@@ -89,6 +102,10 @@ class RunScoresRecord(Record, kw_only=True):
     """scored queries that the run does not answer"""
     undefined_as_zero: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """by measure, queries for which it is undefined and counts as 0"""
+    words: dict[str, str] = msgspec.field(default_factory=dict)
+    """by measure, the word that the bands have for its number; empty where no bands were asked for"""
+    in_words: str = ""
+    """all of these words in one line, such as: good precision@3, moderate recall@5"""
 
 
 class MeasureFacts(Record, kw_only=True):
@@ -119,6 +136,8 @@ class ScoresRecord(Record, kw_only=True):
     """the measures, in the order in which they were asked for"""
     notes: list[str] = msgspec.field(default_factory=list)
     """what must be known to read the numbers"""
+    bands: str | None = None
+    """whose words stand beside the numbers, null where nobody asked for words"""
 
 
 def scores_record(scores: Scores) -> ScoresRecord:
@@ -146,7 +165,7 @@ def scores_record(scores: Scores) -> ScoresRecord:
     )
 
 
-def _file(origin: Origin | None) -> dict[str, str]:
+def _file(origin: Origin | None) -> dict[str, Any]:
     return {} if origin is None else {"path": origin.path, "sha256": origin.sha256, "format": origin.format}
 
 
@@ -157,6 +176,7 @@ def _run_record(run: RunScores) -> RunScoresRecord:
         name=run.name,
         **_file(run.origin),
         mean={measure: none_if_nan(mean.value) for measure, mean in means.items()},
+        n={measure: mean.n for measure, mean in means.items()},
         queries=run.to_dict(),
         effective_n=run.effective_n,
         counts=CountsRecord(
@@ -227,7 +247,7 @@ def _run_scores(run: RunScoresRecord, facts: dict[str, MeasureFacts], weight_of:
         zeroed = set(run.undefined_as_zero.get(name, ()))
         undefined[:, column] |= [query in zeroed for query in query_ids]
     unanswered = set(run.unanswered)
-    counts, left_out = Counts(len(query_ids), 0, 0, 0, 0, 0), {}
+    counts, left_out = Counts(len(query_ids), len(unanswered), 0, 0, 0, 0), {}
     if run.counts is not None:
         counts = Counts(**{name: getattr(run.counts, name) for name in names_of(Counts)})
         left_out = run.counts.left_out

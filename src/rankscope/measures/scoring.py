@@ -40,7 +40,7 @@ def extras_for(
     side: Mapping[Need, Any],
 ) -> Extras:
     """Return what measures that look at the docs themselves get besides the hits; `side` was loaded for them."""
-    from rankscope.align.top import top_docs  # most measures need nothing of this
+    from rankscope.align.top import listed_docs, top_docs  # most measures need nothing of this
     from rankscope.measures.extras import Extras
 
     looking = [measure for measure in measures if measure.spec.needs]
@@ -48,7 +48,10 @@ def extras_for(
     judged_only = policies.judged_only or any(measure.options.get("judged_only") for measure in looking)
     depth = None if judged_only or None in depths else max(depths, default=0)  # judged docs may stand at any rank
     top = top_docs(run, query_ids, policies, depth=depth)
-    extras = Extras(qrels, top, **{str(need): data for need, data in side.items()})
+    data = {str(need): loaded for need, loaded in side.items()}
+    if any("lists" in measure.spec.needs for measure in looking):
+        data["lists"] = listed_docs(run, query_ids, policies, depth=depth)
+    extras = Extras(qrels, top, **data)
     return extras.judged_only() if policies.judged_only else extras
 
 

@@ -40,7 +40,7 @@ def _recall_workings(hits: Hits, *, k: int | None, rel: float | None) -> Working
     cite=_VAN_RIJSBERGEN,
     aliases=("Precision", "Prec"),
     elsewhere={"trec_eval": "P_{k}", "ranx": "precision@{k}", "ir_measures": "P@{k}"},
-    example=MeasureExample([1, 0, 2], [1, 2, 1], 2 / 3, {"k": 3}, "2 of the first 3 docs are relevant: 2/3"),
+    example=MeasureExample([1, 0, 2], [1, 2, 1, 0], 2 / 3, {"k": 3}, "2 of the first 3 docs are relevant: 2/3"),
     workings=_precision_workings,
 )
 def precision(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
@@ -58,7 +58,7 @@ def precision(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     undefined="nothing was retrieved",
     cite="the convention of several RAG toolkits; P is the literature's",
     example=MeasureExample(
-        [1, 0], [1, 2, 1], 1 / 2, {"k": 10}, "1 of the 2 docs retrieved is relevant: 1/2, where P@10 is 1/10"
+        [1, 0], [1, 2, 1, 0], 1 / 2, {"k": 10}, "1 of the 2 docs retrieved is relevant: 1/2, where P@10 is 1/10"
     ),
 )
 def precision_of_retrieved(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
@@ -88,7 +88,7 @@ def recall(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Flo
     cite="Thakur et al., BEIR, NeurIPS 2021",
     aliases=("relative_P", "RelP", "RecallCap", "capped_recall"),
     elsewhere={"trec_eval": "relative_P_{k}", "BEIR": "R_cap@{k}"},
-    example=MeasureExample([1, 0], [1, 2, 1], 1 / 2, {"k": 2}, "1 found of the 2 that fit into 2 ranks: 1/2"),
+    example=MeasureExample([1, 0], [1, 2, 1, 0], 1 / 2, {"k": 2}, "1 found of the 2 that fit into 2 ranks: 1/2"),
 )
 def capped_recall(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: of the relevant docs that could stand in the first k ranks, what share does?
@@ -105,7 +105,7 @@ def capped_recall(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     cite=_VAN_RIJSBERGEN,
     aliases=("F1",),
     elsewhere={"ranx": "f1@{k}"},
-    example=MeasureExample([1, 0], [1, 2], 1 / 2, {"k": 2}, "precision 1/2, recall 1/2: 2·¼/1 = 1/2"),
+    example=MeasureExample([1, 0], [1, 2, 0], 1 / 2, {"k": 2}, "precision 1/2, recall 1/2: 2·¼/1 = 1/2"),
 )
 def f_measure(hits: Hits, *, k: int, beta: float = 1.0, rel: float | None = None) -> Floats:
     """Answers: how good are precision and recall together, at k?
@@ -129,7 +129,7 @@ def harmonic(precision: Floats, recall: Floats, beta: float) -> Floats:
     cite="Kantor & Voorhees, The TREC-5 Confusion Track, Information Retrieval, 2000",
     aliases=("HR", "Hit", "HitRate", "Hit_Rate", "Accuracy"),
     elsewhere={"trec_eval": "success_{k}", "ranx": "hit_rate@{k}", "ir_measures": "Success@{k}"},
-    example=MeasureExample([0, 1], [1, 1], 1, {"k": 2}, "a relevant doc stands at rank 2: 1"),
+    example=MeasureExample([0, 1], [1, 1, 0], 1, {"k": 2}, "a relevant doc stands at rank 2: 1"),
 )
 def success(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: is there a relevant doc among the first k at all?"""
@@ -143,7 +143,7 @@ def success(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     cite=_TREC_EVAL,
     aliases=("R-Precision", "RPrecision", "R_prec"),
     elsewhere={"trec_eval": "Rprec, Rprec_mult_{mult}", "ranx": "r-precision", "ir_measures": "Rprec"},
-    example=MeasureExample([1, 0, 2], [1, 2], 1 / 2, {}, "2 docs are relevant and 1 of them is in the first 2: 1/2"),
+    example=MeasureExample([1, 0, 2], [1, 2, 0], 1 / 2, {}, "2 docs are relevant and 1 of them is in the first 2: 1/2"),
 )
 def r_precision(hits: Hits, *, mult: float = 1.0, rel: float | None = None) -> Floats:
     """Answers: when as many docs are shown as there are relevant ones, what share of them is relevant?
@@ -169,7 +169,7 @@ def counts_at(share: float, n_relevant: Floats, rounding: str) -> Floats:
     cite=_VAN_RIJSBERGEN,
     aliases=("set_P",),
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP"},
-    example=MeasureExample([1, 0, 0, 2], [1, 2, 1], 1 / 2, {}, "2 of the 4 docs retrieved are relevant: 1/2"),
+    example=MeasureExample([1, 0, 0, 2], [1, 2, 1, 0, 0], 1 / 2, {}, "2 of the 4 docs retrieved are relevant: 1/2"),
 )
 def set_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what share of everything retrieved is relevant, order aside?"""
@@ -183,7 +183,7 @@ def set_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     cite=_VAN_RIJSBERGEN,
     aliases=("set_recall",),
     elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR"},
-    example=MeasureExample([1, 0, 0, 2], [1, 2, 1], 2 / 3, {}, "2 of the 3 relevant docs are retrieved: 2/3"),
+    example=MeasureExample([1, 0, 0, 2], [1, 2, 1, 0, 0], 2 / 3, {}, "2 of the 3 relevant docs are retrieved: 2/3"),
 )
 def set_recall(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what share of the relevant docs was retrieved anywhere in the list?"""
@@ -197,7 +197,7 @@ def set_recall(hits: Hits, *, rel: float | None = None) -> Floats:
     cite=_TREC_EVAL,
     aliases=("set_relative_P",),
     elsewhere={"trec_eval": "set_relative_P"},
-    example=MeasureExample([1, 0], [1, 2, 1], 1 / 2, {}, "1 found of the 2 that fit into 2 ranks: 1/2"),
+    example=MeasureExample([1, 0], [1, 2, 1, 0], 1 / 2, {}, "1 found of the 2 that fit into 2 ranks: 1/2"),
 )
 def set_relative_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: of the relevant docs that a list of this length could hold, what share does it hold?"""
@@ -211,7 +211,7 @@ def set_relative_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     cite=_VAN_RIJSBERGEN,
     aliases=("set_F",),
     elsewhere={"trec_eval": "set_F_{beta squared}", "ir_measures": "SetF(beta={beta squared})"},
-    example=MeasureExample([1, 0], [1, 2], 1 / 2, {}, "precision 1/2, recall 1/2: 1/2"),
+    example=MeasureExample([1, 0], [1, 2, 0], 1 / 2, {}, "precision 1/2, recall 1/2: 1/2"),
 )
 def set_f(hits: Hits, *, beta: float = 1.0, rel: float | None = None) -> Floats:
     """Answers: how good are precision and recall of the whole list together?"""
@@ -225,7 +225,7 @@ def set_f(hits: Hits, *, beta: float = 1.0, rel: float | None = None) -> Floats:
     cite=_TREC_EVAL,
     aliases=("set_map",),
     elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
-    example=MeasureExample([1, 0], [1, 2], 1 / 4, {}, "precision 1/2 times recall 1/2: 1/4"),
+    example=MeasureExample([1, 0], [1, 2, 0], 1 / 4, {}, "precision 1/2 times recall 1/2: 1/4"),
 )
 def set_average_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what would average precision be if the order of the list were unknown?"""

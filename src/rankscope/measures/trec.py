@@ -28,7 +28,7 @@ _measure = partial(measure, family=MeasureFamily.TREC)
     aliases=("utility",),
     elsewhere={"trec_eval": "utility"},
     about_relevance=False,
-    example=MeasureExample([1, 0, None], [1, 1], -1, {}, "1 relevant minus 2 others"),
+    example=MeasureExample([1, 0, None], [1, 1, 0], -1, {}, "1 relevant minus 2 others"),
 )
 def utility(
     hits: Hits, *, found: float = 1.0, wrong: float = -1.0, missed: float = 0.0, rel: float | None = None
@@ -45,7 +45,7 @@ def utility(
     cite=_CITE,
     aliases=("binG",),
     elsewhere={"trec_eval": "binG"},
-    example=MeasureExample([0, 1], [1], 1 / math.log2(3), {}, "one non-relevant doc above: 1/log2(3)"),
+    example=MeasureExample([0, 1], [1, 0], 1 / math.log2(3), {}, "one non-relevant doc above: 1/log2(3)"),
 )
 def binary_g(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: how many non-relevant docs does a reader pass before each relevant one, discounted?"""
@@ -64,7 +64,7 @@ def binary_g(hits: Hits, *, rel: float | None = None) -> Floats:
     cite=_CITE,
     elsewhere={"trec_eval": "G"},
     whole_grades=True,
-    example=MeasureExample([0, 1], [1], 1 / math.log2(3), {}, "at rank 2 the cost is 2 and 1 is gained: 1/log2(3)"),
+    example=MeasureExample([0, 1], [1, 0], 1 / math.log2(3), {}, "at rank 2 the cost is 2 and 1 is gained: 1/log2(3)"),
 )
 def normalised_gain(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: how much is gained, each doc judged by how much better the docs before it could have been?"""
@@ -98,7 +98,7 @@ def ideal_dcg_at(hits: Hits, ranks: Ints, queries: Ints, gain: Any, rel: float |
     monotone=False,
     whole_grades=True,
     example=MeasureExample(
-        [0, 1], [1], 1 / math.log2(3), {}, "nDCG at rank 2, where the only relevant doc is: 1/log2(3)"
+        [0, 1], [1, 0], 1 / math.log2(3), {}, "nDCG at rank 2, where the only relevant doc is: 1/log2(3)"
     ),
 )
 def ndcg_at_relevant(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
@@ -124,7 +124,7 @@ def ndcg_at_relevant(hits: Hits, *, gain: Any = "linear", rel: float | None = No
     elsewhere={"trec_eval": "Rndcg"},
     whole_grades=True,
     monotone=False,
-    example=MeasureExample([0, 1], [1], 0, {}, "one relevant doc, so nDCG@1 alone: 0"),
+    example=MeasureExample([0, 1], [1, 0], 0, {}, "one relevant doc, so nDCG@1 alone: 0"),
 )
 def ndcg_at_levels(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: how close is the ranking to the best one where each grade's docs would end, on average?

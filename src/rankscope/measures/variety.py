@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any
@@ -22,7 +22,8 @@ from rankscope.data.docs import DocTable, values_in, whole_value
 from rankscope.errors import InputError, MeasureError
 from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need, example_extras
-from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
+from rankscope.measures.parameters import moment_of
+from rankscope.measures.spec import Measure, MeasureExample, MeasureFamily, measure
 
 _NOTHING = "nothing was retrieved"
 _NO_ATTENTION = f"{_NOTHING}, or with missing='ignore' none of it has a value"
@@ -135,12 +136,10 @@ def n_distinct(field: Mapping[str, Any], docs: Docs, missing: str) -> int:
     "Distinct values",
     formula=r"|\{f(d_r) : r \le k\}| / n",
     undefined=_NOTHING,
-    cite="the podcast search parakeet (podcast coverage, result uniqueness); Clarke et al., SIGIR 2008",
+    cite="the podcast search parakeet (podcast coverage); Clarke et al., SIGIR 2008",
     aliases={
         "source_coverage": {},
         "podcast_coverage": {"field": "podcast_id"},
-        "ResultUniqueness": {"field": "id"},
-        "result_uniqueness": {"field": "id"},
     },
     example=_example(
         2 / 4,
@@ -156,28 +155,45 @@ def distinct_values(
 
     The divisor is the number of docs shown, k at most, those without a value included. With `missing='ignore'` such a
     doc adds no value; with `missing='own'` all of them together add one. A list is one value as a whole, whatever its
-    order. `field='id'` counts the docs themselves: 1, since a run has no doc twice.
+    order. A doc that is listed twice counts once here; Uniqueness counts those.
     """
     values = extras.docs.field(field)
     return per_ranking(extras, k, lambda docs: share(n_distinct(values, docs, missing), len(docs)))
 
 
+@_measure(
+    "Uniqueness",
+    "Docs that are not listed a second time",
+    needs=[Need.LISTS],
+    formula=r"|\{d_r : r \le k\}| / n",
+    undefined=_NOTHING,
+    cite="the podcast search parakeet (result uniqueness)",
+    aliases=("ResultUniqueness", "result_uniqueness"),
+    example=MeasureExample(
+        [None, None, None, None, None],
+        [1],
+        4 / 5,
+        {"k": 5},
+        "a, b, a, c, d: four different docs in five rows",
+        example_extras({"example": {"x": 1}}, "abacd"),
+    ),
+)
+def uniqueness(_hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
+    """Answers: how many of the first k rows of the list, as the system gave it, are different docs?
+
+    0.8 where every fifth row repeats a doc. Such a list is refused (duplicates='error', the default) or its later rows
+    are dropped (duplicates='first') for all other measures; this one counts the rows before they are dropped.
+    """
+    return np.array([share(len(set(docs)), len(docs)) for docs in extras.listed.cut(k)], dtype=np.float64)
+
+
 def as_date(value: Any, doc: str) -> datetime:
-    """Return a date from ISO text (also a year, or year and month) or a date; times with a zone become UTC."""
-    if isinstance(value, datetime):
-        moment = value
-    elif isinstance(value, date):
-        moment = datetime.combine(value, time())
-    else:
-        text = str(value).strip()
-        whole = {4: f"{text}-01-01", len("2024-01"): f"{text}-01"}.get(len(text), text)
-        try:
-            moment = datetime.fromisoformat(whole)
-        except ValueError:
-            raise InputError(
-                f"{text!r}, the date of doc {doc!r}, is not an ISO date", hint="write dates as 2024-05-31"
-            ) from None
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    try:
+        return moment_of(value)
+    except ValueError:
+        raise InputError(
+            f"{str(value).strip()!r}, the date of doc {doc!r}, is not an ISO date", hint="write dates as 2024-05-31"
+        ) from None
 
 
 def dates_of(field: Mapping[str, Any], docs: Iterable[str]) -> list[datetime]:
@@ -303,6 +319,100 @@ def gap_entropy(_hits: Hits, extras: Extras, *, k: int | None = None, field: str
     Docs without a date are left out.
     """
     return per_dates(extras, k, field, gap_entropy_of)
+
+
+def reference_day(field: Mapping[str, Any], reference: str | None) -> date:
+    """Return the day from which ages are counted: the one given, else the newest that a doc of the table has."""
+    if reference is not None:
+        return moment_of(reference).date()
+    return max((as_date(value, doc).date() for doc, value in field.items()), default=date.max)
+
+
+def per_ages(
+    extras: Extras, k: int | None, field: str, reference: str | None, score: Callable[[Sequence[int]], float]
+) -> Floats:
+    """Score the ages in days of the first k docs that have a date; none may be of a later day than the reference."""
+    dates = extras.docs.field(field)
+    today = reference_day(dates, reference)
+
+    def age(doc: str) -> int:
+        day = as_date(dates[doc], doc).date()
+        if day > today:
+            raise InputError(
+                f"doc {doc!r} is of {day}, which is after the reference {today}: it has no age",
+                hint="give a later reference='…', or none: then ages count from the newest date of the docs",
+            )
+        return (today - day).days
+
+    return per_ranking(extras, k, lambda docs: score([age(doc) for doc in docs if doc in dates]))
+
+
+_AGES = {"a": {"date": "2024-01-31"}, "b": {"date": "2024-01-21"}, "c": {"date": "2023-12-02"}, "d": {}}
+
+
+@_measure(
+    "DocAge",
+    "Mean age in days",
+    better="lower",
+    formula=r"\frac{1}{n} \sum_{r \le k} (t_\text{reference} - t_r)",
+    range=(0, math.inf),
+    undefined="none of the first k docs has a date",
+    cite="Campos, Dias, Jorge & Jatowt, Survey of Temporal Information Retrieval, CSUR 2014",
+    aliases=("doc_age", "MeanAge", "mean_age"),
+    example=_example(
+        (0 + 10 + 60) / 3, {"k": 4}, "of 31 January, the newest, 21 January and 2 December: 0, 10, 60 days", _AGES
+    ),
+)
+def doc_age(
+    _hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date", reference: str | None = None
+) -> Floats:
+    """Answers: how many days old are the first k docs on average?
+
+    Ages are whole days of the calendar, counted from `reference`, a day such as '2024-05-31'. Without it they count
+    from the newest day that any doc of the table has, so that the score is the same tomorrow; which day that is, is
+    said. A doc of a later day than the reference is an error. Docs without a date are left out.
+    """
+    return per_ages(extras, k, field, reference, lambda ages: share(sum(ages), len(ages)))
+
+
+@_measure(
+    "Freshness",
+    "Share of young docs",
+    formula=r"|\{r \le k : t_\text{reference} - t_r < \text{days}\}| / n",
+    undefined="none of the first k docs has a date",
+    cite="Campos, Dias, Jorge & Jatowt, Survey of Temporal Information Retrieval, CSUR 2014",
+    aliases=("recency",),
+    example=_example(
+        2 / 3, {"k": 4}, "0, 10 and 60 days old, counted from the newest: two are younger than 30 days", _AGES
+    ),
+)
+def freshness(
+    _hits: Hits,
+    extras: Extras,
+    *,
+    k: int | None = None,
+    field: str = "date",
+    days: float = 30,
+    reference: str | None = None,
+) -> Floats:
+    """Answers: what share of the first k docs is younger than so many days?
+
+    Ages are counted as for DocAge: in whole days from `reference`, or from the newest day of the table. A doc that is
+    exactly `days` old is not younger. Docs without a date are left out.
+    """
+    return per_ages(extras, k, field, reference, lambda ages: share(sum(age < days for age in ages), len(ages)))
+
+
+def reference_notes(measures: Iterable[Measure], extras: Extras) -> Iterator[str]:
+    """Say from which day ages count where nobody has named one."""
+    named: dict[str, list[str]] = {}
+    for one in measures:
+        given = one.arguments(rel=1.0)
+        if "reference" in given and given["reference"] is None and extras.docs.field(given["field"]):
+            named.setdefault(given["field"], []).append(one.name)
+    for field, names in named.items():
+        day = reference_day(extras.docs.field(field), None)
+        yield f"{', '.join(names)}: ages count from {day}, the newest {field} of the docs; reference='…' takes another"
 
 
 @_measure(

@@ -21,13 +21,14 @@ CODE = "phentrieve"
 SEED = 0
 _SCORER = Scorer(CODE)
 
-Results = Mapping[str, Any] | Sequence[str]
+Results = Mapping[str, Any] | Sequence[str] | None
+"""What was retrieved; None, as an empty answer, is nothing at all and scores 0."""
 
 
 def retrieved_ids(results: Results) -> list[str]:
     """Return the ids in the order in which they are scored: by similarity, 1 - distance within 0 and 1."""
     if not isinstance(results, Mapping):
-        return list(results)
+        return list(() if results is None else results)
     ids = [row.get("hpo_id", "") for row in (results.get("metadatas") or [[]])[0]]
     distances = (results.get("distances") or [[]])[0]
     if len(distances) != len(ids):
@@ -36,42 +37,46 @@ def retrieved_ids(results: Results) -> list[str]:
     return [ids[i] for i in np.argsort(-similar, kind="stable").tolist()]
 
 
-def mean_reciprocal_rank(results: Results, expected_ids: Sequence[str]) -> float:
+def mean_reciprocal_rank(results: Results, expected_ids: Sequence[str] | None) -> float:
     """Return 1 over the rank of the first expected id, over everything retrieved."""
     return _score(results, expected_ids, "RR")
 
 
-def hit_rate_at_k(results: Results, expected_ids: Sequence[str], k: int = 5) -> float:
+def hit_rate_at_k(results: Results, expected_ids: Sequence[str] | None, k: int = 5) -> float:
     """Return 1 where any expected id is among the first k."""
     return _score(results, expected_ids, "Success", k)
 
 
-def recall_at_k(results: Results, expected_ids: Sequence[str], k: int = 10) -> float:
+def recall_at_k(results: Results, expected_ids: Sequence[str] | None, k: int = 10) -> float:
     """Return the share of the expected ids that is among the first k; a repeated id counts once."""
     return _score(results, expected_ids, "R", k)
 
 
-def precision_at_k(results: Results, expected_ids: Sequence[str], k: int = 10, *, profile: str = CODE) -> float:
+def precision_at_k(results: Results, expected_ids: Sequence[str] | None, k: int = 10, *, profile: str = CODE) -> float:
     """Return the share of the first k that is expected (`profile="phentrieve-plan"`: of those retrieved)."""
     return _score(results, expected_ids, "P" if profile == CODE else "P_ret", k)
 
 
-def average_precision_at_k(results: Results, expected_ids: Sequence[str], k: int = 10) -> float:
+def average_precision_at_k(results: Results, expected_ids: Sequence[str] | None, k: int = 10) -> float:
     """Return average precision over at most k expected ids."""
     return _score(results, expected_ids, "AP(norm='min')", k)
 
 
 def ndcg_at_k(
-    results: Results, expected_ids: Sequence[str], k: int = 10, relevance_scores: Mapping[str, float] | None = None
+    results: Results,
+    expected_ids: Sequence[str] | None,
+    k: int = 10,
+    relevance_scores: Mapping[str, float] | None = None,
 ) -> float:
     """Return nDCG with gain 1, or the scores given, for each expected id."""
-    gains = {doc: (relevance_scores or {}).get(doc, 1.0) for doc in expected_ids}
-    ranked = RankedList(retrieved_ids(results), gains, [gains[doc] for doc in expected_ids])
+    expected = expected_ids or ()
+    gains = {doc: (relevance_scores or {}).get(doc, 1.0) for doc in expected}
+    ranked = RankedList(retrieved_ids(results), gains, [gains[doc] for doc in expected])
     return _SCORER.score_or_zero(ranked, "nDCG", k)
 
 
 def calculate_test_case_max_ont_sim(
-    expected_ids: Sequence[str], retrieved_ids: Sequence[str], formula: str = "hybrid", *, ontology: Any
+    expected_ids: Sequence[str] | None, retrieved_ids: Sequence[str] | None, formula: str = "hybrid", *, ontology: Any
 ) -> float:
     """Return the highest similarity of any expected id to any retrieved one, 1 for an exact match.
 
@@ -138,5 +143,5 @@ def paired_bootstrap_test(
     return p, p < 0.05
 
 
-def _score(results: Results, expected: Sequence[str], measure: str, k: int | None = None) -> float:
-    return _SCORER.score_or_zero(relevant_list(retrieved_ids(results), expected), measure, k)
+def _score(results: Results, expected: Sequence[str] | None, measure: str, k: int | None = None) -> float:
+    return _SCORER.score_or_zero(relevant_list(retrieved_ids(results), expected or ()), measure, k)

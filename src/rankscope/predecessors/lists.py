@@ -169,7 +169,7 @@ def evaluate_as(
         lists.append(RankedList(ranked, judged) if isinstance(judged, Mapping) else relevant_list(ranked, judged))
     at = chosen.cuts if cuts is None else tuple(cuts)
     wanted = [known(name) for keys in (chosen.keys, chosen.mean_keys) for name in expand_keys(keys, at).values()]
-    measures = [measure for measure in dict.fromkeys(wanted) if measure.spec.needs <= {Need.TOP, *side}]
+    measures = [measure for measure in dict.fromkeys(wanted) if measure.spec.needs <= {Need.TOP, Need.LISTS, *side}]
     values = Scorer(profile).table(lists, measures, **side)
     columns = {measure.name: column for measure, column in zip(measures, values.T, strict=True)}
     return their_scores(map(str, relevant), columns, chosen, at)

@@ -37,7 +37,10 @@ RANKING_ALGO = Profile(
     description="the doctor search's test bench: binary nDCG, test cases without ground truth left out",
     policies={"ties": "given", "missing": "zero", "no_relevant": "exclude"},
     variants={"nDCG": {"gain": "binary"}},
-    measures=("P@3", "R@3", "P@5", "R@5", "RR", "nDCG@5"),
+    measures=(
+        *("P@3", "R@3", "P@5", "R@5", "RR", "nDCG@5"),
+        *("FirstRel", "MeanRel", "NumRelRet@3", "NumRelRet@5", "NumRelRet@10"),
+    ),
     keys={
         "precisionAt{k}": "P@{k}",
         "recallAt{k}": "R@{k}",
@@ -58,6 +61,10 @@ RANKING_ALGO = Profile(
     cuts=(3, 5),
     notes=(
         "its nDCG is cut at 5 in the server and at 12 on its command line; say nDCG@12 for the latter",
+        (
+            "positions: the first (FirstRel) and the average one (MeanRel) over the cases where somebody was found, "
+            "with that n; how many doctors stand in the top 3, 5 and 10 (NumRelRet@3, @5, @10), over all cases"
+        ),
         "names of the ground truth that match nobody stay in the denominator of recall; the original drops them",
         _REPEATS,
     ),
@@ -75,15 +82,31 @@ _PODCAST_KEYS = {
 PARAKEET = Profile(
     name="parakeet",
     description="the podcast search's quality metrics: grades 0 to 3, relevant from 2 up, graded nDCG",
-    policies={"ties": "given", "missing": "zero", "undefined": "zero", "min_rel": 2},
-    variants={"MeanGain": {"max_grade": 3}},
-    measures=("MeanGain(max_grade=3)", "P@10", "R@10", "nDCG@10", "RR"),
+    policies={"ties": "given", "duplicates": "first", "missing": "zero", "undefined": "zero", "min_rel": 2},
+    variants={
+        "MeanGain": {"max_grade": 3},
+        "Distinct": {"field": "podcast_id"},
+        "ContentDiversity": {"field": "podcast_id", "date": "published_at"},
+        **{
+            name: {"field": "published_at"}
+            for name in ("DateDistinct", "DateSpan", "GapEntropy", "DocAge", "Freshness")
+        },
+    },
+    measures=("MeanGain", "P@10", "R@10", "nDCG@10", "RR", "Uniqueness"),
+    measures_of_docs=("TopicCoverage", "Distinct", "DateDistinct", "ContentDiversity", "ILD"),
+    unjudged_queries="zero",
     keys=_PODCAST_KEYS,
     mean_keys={podcast_mean_key(key): name for key, name in _PODCAST_KEYS.items()},
     notes=(
-        "diversity_score is ILD where embeddings are given, else ContentDiversity",
-        "queries without judgments score 0 and count",
-        _REPEATS,
+        "diversity_score is ILD where embeddings are given, else ContentDiversity; both are measured where they can be",
+        (
+            "queries without judgments that a run answers, or that are among the queries given, score 0 and count; "
+            "unjudged_queries='skip' leaves them out"
+        ),
+        (
+            "of a doc listed twice the first row counts, and Uniqueness counts them all; rankscope.predecessors "
+            "counts it twice everywhere, as the original does"
+        ),
     ),
 )
 
@@ -103,13 +126,15 @@ def _phentrieve() -> Iterator[Profile]:
             "precision_dense@{k}": f"{precision}@{{k}}",
             "map_dense@{k}": "AP(norm='min')@{k}",
         }
-        plain = {key: measure for key, measure in keys.items() if not measure.startswith("MaxOntSim")}
+        of_docs = {key: measure for key, measure in keys.items() if measure.startswith("MaxOntSim")}
+        plain = {key: measure for key, measure in keys.items() if key not in of_docs}
         yield Profile(
             name=name,
             description="the HPO retrieval benchmark: binary nDCG, AP over at most k, cases without ids left out",
             policies={"ties": "given", "missing": "zero", "no_relevant": "exclude"},
             variants={"nDCG": {"gain": "binary"}, "AP": {"norm": "min"}, "MaxOntSim": {"sim": "phentrieve_hybrid"}},
             measures=tuple(expand_keys(plain, cuts).values()),
+            measures_of_docs=tuple(expand_keys(of_docs, cuts).values()),
             keys=keys,
             mean_keys=keys,
             cuts=cuts,
@@ -142,12 +167,13 @@ def _dartboard() -> Iterator[Profile]:
             policies={"ties": "given", "missing": "zero", "undefined": "zero"},
             variants={"nDCG": {"gain": "binary"}},
             measures=tuple(expand_keys(means, cuts).values()),
+            measures_of_docs=tuple(over_docs.values()),
             keys={**plain, **over_docs},
             mean_keys={**means, **over_docs},
             cuts=cuts,
             notes=(
                 "its Alpha-NDCG is NoveltyNDCG here; alpha_nDCG is the measure of Clarke et al. 2008, by subtopics",
-                "queries without relevant docs score 0 and count",
+                "queries of the qrels without relevant docs score 0 and count; unjudged_queries='zero' adds others",
                 _REPEATS,
             ),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope._version import __version__
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
@@ -15,7 +15,7 @@ from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts import figure_of, figures
 from rankscope.report.charts.sources import identifier
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, VerdictBlock
-from rankscope.report.evaluation import best_values, number_cell, queries
+from rankscope.report.evaluation import mean_cells, mean_notes, queries
 from rankscope.report.table import Cell, Table
 
 SHOWN_FAILURES = 20
@@ -86,30 +86,41 @@ def collection_report(
         base = replace(base, first_screen=tuple(with_left_out(block, n_left_out) for block in base.first_screen))
     elif result.scores is not None:
         base = evaluation_report.report_of(result.scores, with_figures=with_figures)
-    first: list[Block] = []
+    first = first_blocks(result, benchmark, base.first_screen, with_figures=with_figures)
+    details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
+    choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
+    failures = failure_sections(result, every_reason=every_pair)
+    alike = figures("overlap", "overlap", result.overlap) if with_figures and result.overlap is not None else []
+    shared = [Section("Overlap of the systems", tuple(alike))] if alike else []
+    sections = (details, *shared, *choices, *failures, *base.sections)
+    return replace(base, first_screen=tuple(first), sections=sections)
+
+
+def first_blocks(
+    result: CollectionResult, benchmark: Benchmark, answer: Iterable[Block], *, with_figures: bool
+) -> Iterator[Block]:
+    """Yield what stands on the first screen: what is left out, the answer, what failed, and quality beside cost."""
+    project = benchmark.project
     for system in result.left_out:
         if system.finding is not None:
             words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
-            first.append(VerdictBlock(f"{system.name} is left out.", words, "bad", system.name))
-    first += base.first_screen
-    failed = tuple(
-        failure_words(system, result, benchmark.project.primary) for system in result.systems if system.failures
-    )
+            yield VerdictBlock(f"{system.name} is left out.", words, "bad", system.name)
+    yield from answer
+    failed = [failure_words(system, result, project.primary) for system in result.systems if system.failures]
     if failed:
-        first.append(Bullets("Failed queries", failed))
-    first.append(TableBlock("Quality and cost", quality_table(result)))
+        yield Bullets("Failed queries", tuple(failed))
+    yield TableBlock("Quality and cost", quality_table(result))
+    if result.scores is not None and project.bands is not None:
+        yield from evaluation_report.words_block(result.scores, project.bands)
     if with_figures:
-        first += figures("quality_latency", "collection", result, benchmark.project.primary)
+        yield from figures("quality_latency", "collection", result, project.primary)
+        if result.scores is not None:
+            yield from figures("relevance_diversity", "scores", result.scores, project.primary)
     notes = [*reuse_notes(result), *result.notes]
     if len(benchmark.collections) > 1 and result.comparison:
         notes.append("Each collection is a family of comparisons of its own.")
     if notes:
-        first.append(Bullets("To know", tuple(notes)))
-    details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
-    choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
-    failures = failure_sections(result, every_reason=every_pair)
-    sections = (details, *choices, *failures, *base.sections)
-    return replace(base, first_screen=tuple(first), sections=sections)
+        yield Bullets("To know", tuple(notes))
 
 
 def with_left_out(block: Block, n: int) -> Block:
@@ -179,13 +190,10 @@ def named_after(report: Report, name: str) -> Report:
 def quality_table(result: CollectionResult) -> Table:
     scores = result.scores
     measures = () if scores is None else scores.measures
-    best = {} if scores is None else best_values(scores)
+    found = {} if scores is None else mean_cells(scores)
     rows = []
     for system in result.systems:
-        cells = [Cell("-") for _ in measures]
-        if scores is not None and system.name in scores:
-            means = scores[system.name].mean()
-            cells = [number_cell(means[measure].value, best.get(measure)) for measure in measures]
+        cells = found.get(system.name) or [Cell("-") for _ in measures]
         costs = [*latency_cells(system.costs, ("p50", "p95")), amount_cell(system.costs.queries_per_second)]
         failed = "left out" if system.is_left_out else str(len(system.failures))
         rows.append([Cell(system.name), *cells, *costs, Cell(failed)])
@@ -193,6 +201,8 @@ def quality_table(result: CollectionResult) -> Table:
     notes = (
         f"{size_words(result)}; means over queries{weighted}, one that failed or has no docs counts 0",
         LATENCY_NOTE,
+        *(() if scores is None else mean_notes(scores)),
+        *shared_request_notes(result),
     )
     return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes)
 
@@ -224,7 +234,17 @@ def costs_table(result: CollectionResult) -> Table:
         "before are not counted again"
     )
     index = "index s: with all that the system is made of; embeddings that were cached before are only read"
-    return Table(header, rows, notes=(LATENCY_NOTE, index, memory))
+    return Table(header, rows, notes=(LATENCY_NOTE, *shared_request_notes(result), index, memory))
+
+
+def shared_request_notes(result: CollectionResult) -> list[str]:
+    """Say which systems were answered by the same requests, so that latency is that of all of them."""
+    groups = [sorted({system.name, *system.costs.shared_with}) for system in result.systems if system.costs.shared_with]
+    return [
+        f"{', '.join(names)}: one request per query is answered for all of them; latency and queries/s are those of "
+        "the request"
+        for names in dict.fromkeys(map(tuple, groups))
+    ]
 
 
 def choice_section(choice: Choice, result: CollectionResult, *, with_figures: bool) -> Section:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.records import Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
+from rankscope.light import replace
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
-from rankscope.report.evaluation import footer, number_cell, queries, summary_table
+from rankscope.report.evaluation import footer, mean_cells, mean_notes, number_cell, queries, summary_table
+from rankscope.report.evaluation import notes as evaluation_notes
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
 
@@ -32,7 +35,8 @@ LONG_FIGURE = 40
 WAYS = {
     "probably better than": ("probably_better",),
     "not told apart from": ("cannot_tell", "too_few"),
-    "practically the same as": ("same", "identical"),
+    "equal in every score to": ("identical",),
+    "practically the same as": ("same",),
     "not safe to call against": ("not_safe",),
     "not comparable with": ("not_comparable",),
     "worse than": ("worse", "probably_worse"),
@@ -136,6 +140,8 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
         verdict, words = item.final_verdict, []
         if verdict.because == "unjudged" or verdict.code == "not_comparable":
             words.append(f"{verdict.text} {verdict.reason}")
+        if verdict.code == "too_few":
+            words.append(wording.small_set_words(item))
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
         words += parts.missing_words(item)
         if words:
@@ -143,7 +149,7 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
     yield from said[:MOST_REASONS]
     if len(said) > MOST_REASONS:
         yield f"{len(said) - MOST_REASONS} more are in the JSON record."
-    n_units = max(item.n_units for item in group.compared)
+    n_units = max((item.n_units for item in group.compared if item.standard_error), default=0)
     if wording.MIN_UNITS <= n_units < wording.CAUTION_UNITS:
         yield f"Only {n_units} {wording.unit_word(group.compared[0])}: intervals from so few are rough."
 
@@ -156,11 +162,19 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
         return doc.VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
     top = board[0]
     interval = f" ({top.ci.level * 100:.4g}% CI {top.ci.low:.3f} to {top.ci.high:.3f})" if top.ci else ""
-    ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{interval}"
+    ahead = f"{leaders_of(board)} the best mean {comparison.primary}: {top.mean:.3f}{interval}"
+    if len({place.mean for place in board}) == 1:
+        ahead = f"All {len(board)} systems have the same mean {comparison.primary}: {top.mean:.3f}"
     if comparison.baseline is not None:
-        found = [pair.final_verdict.code for pair in group.compared]
-        counts = ", ".join(f"{words} ({found.count(code)})" for code, words in wording.WORDS.items() if code in found)
+        order = list(wording.WORDS)
+        compared = sorted(group.compared, key=lambda pair: order.index(pair.final_verdict.code))
+        found = Counter(wording.short_words(pair.final_verdict.code, pair) for pair in compared)
+        counts = ", ".join(f"{words} ({n})" for words, n in found.items())
         headline = f"Verdicts against {comparison.baseline}: {counts}."
+        return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
+    if all(item.final_verdict.code in ("same", "identical") and not item.differs for item in group.compared):
+        identical = all(item.final_verdict.code == "identical" for item in group.compared)
+        headline = "All rankings are identical." if identical else "No query's score differs between any two systems."
         return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
     n_units = max(item.n_units for item in group.compared)
     if n_units < wording.MIN_UNITS:
@@ -174,7 +188,8 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
         if names
     ]
     n_better = sum(code == "better" for code in codes.values())
-    reason = f"{ahead}. It is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
+    leader = "It" if board[1].mean != top.mean else top.system
+    reason = f"{ahead}. {leader} is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
     if n_better == len(codes):
         reason = f"{ahead}, better than each of the others."
         return doc.VerdictBlock(f"{top.system} is the best.", reason, "good", subject)
@@ -187,6 +202,14 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     return doc.VerdictBlock(headline, reason, "caution", subject)
 
 
+def leaders_of(board: Sequence[LeaderboardRow]) -> str:
+    """Name the systems whose mean no other one exceeds."""
+    names = [place.system for place in board if place.mean == board[0].mean]
+    if len(names) == 1:
+        return f"{names[0]} has"
+    return f"{', '.join(names[:-1])} and {names[-1]} share" if len(names) <= 5 else f"{len(names)} systems share"
+
+
 def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
     """Return the verdict on a system against each other one, as if it were the challenger."""
     turned = {"better": "worse", "probably_better": "probably_worse"}
@@ -194,6 +217,8 @@ def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
     found: dict[str, str] = {}
     for item in group.compared:
         code = item.final_verdict.code
+        if code == "same" and not item.differs:
+            code = "identical"
         if item.b == system:
             found[item.a] = code
         elif item.a == system:
@@ -232,8 +257,10 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
         n_words += f", in {pair.n_units} clusters, which are what counts"
     if comparison.weights:
         n_words += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
-    yield doc.Signal("Queries", enough, f"{n_words}.")
-    if pair.mde.value is not None and pair.differs:
+    if pair.n_units < wording.MIN_UNITS and pair.differs:
+        n_words += f"; a verdict takes at least {wording.MIN_UNITS}"
+    yield doc.Signal("Queries", enough if pair.differs else "neutral", f"{n_words}.")
+    if pair.mde.value is not None and pair.n_units >= wording.MIN_UNITS:
         mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
         found = f"Differences from {mde:.{wording.decimals(pair)}f} up are found with {chance} chance"
         if not pair.margin:
@@ -285,7 +312,11 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
     notes = [f"{against}; verdict, interval and p come from one critical value: {family}"]
     still = sum(not c.differs for c in pairs)
     if still:
-        notes.append(f"{counted(still, 'pair')} without any difference take no part in it")
+        verb = "takes" if still == 1 else "take"
+        notes.append(f"{counted(still, 'pair')} without any difference {verb} no part in it")
+    few = next((c for c in pairs if c.n_units < wording.MIN_UNITS and c.differs), None)
+    if few:
+        notes.append(parts.few_units_note(few))
     return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z", "mean"))
 
 
@@ -383,9 +414,8 @@ def means_table(scores: Scores) -> Table:
     """Return every system's mean of every measure; other tools' scores have no policies to tell of."""
     if scores.policies:
         return summary_table(scores)
-    summary = scores.mean()
-    rows = [[Cell(name), *(number_cell(summary[name][m].value, None) for m in scores.measures)] for name in scores]
-    return Table(["system", *scores.measures], rows, notes=(f"{scores.qrels.n_queries} queries; scores as given",))
+    rows = [[Cell(name), *(replace(cell, best=False) for cell in cells)] for name, cells in mean_cells(scores).items()]
+    return Table(["system", *scores.measures], rows, notes=(*evaluation_notes(scores), *mean_notes(scores)))
 
 
 def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBlock:
@@ -412,6 +442,8 @@ def method_section(comparison: Comparison) -> doc.Section:
     flips = max((item.p.n_resamples for item in comparison), default=s.n_resamples)
     unit = "cluster" if comparison.cluster else "query"
     missing = "a query that one of two systems does not answer is left out of their comparison"
+    if not comparison.scores.policies:
+        missing = "a query for which one of two systems has no score is left out of their comparison"
     if comparison.scores.policies.get("missing") == "zero":
         missing = "a query of the qrels that a system does not answer counts as empty"
     margin = f"{'A margin of 0' if s.margin_given else 'No margin'}: any difference counts."

@@ -26,6 +26,7 @@ def comparison_table(comparison: Comparison) -> Table:
     header = [
         "group", "a", "b", "measure", "role", "n_queries", "mean_a", "mean_b", "delta", "ci_low", "ci_high",
         "p_adjusted", "p_alone", "p_t", "d_z", "superiority", "wins", "ties", "losses", "mde", "verdict",
+        "sign_p", "smallest_sign_p",
     ]  # fmt: skip
     rows = []
     for pair in (result for group in comparison.groups for result in group.comparisons):
@@ -34,7 +35,10 @@ def comparison_table(comparison: Comparison) -> Table:
             pair.p.alone_permutation, pair.p.alone_t, pair.effect.d_z, pair.effect.superiority, pair.wins,
             pair.ties, pair.losses, pair.mde.value,
         ]  # fmt: skip
-        texts = ["" if value is None else repr(value) for value in numbers]
+        small = pair.small_set
+        signs = (None, None) if small is None else (small.sign_p, small.smallest_p)
+        texts, sign_texts = (["" if value is None else repr(value) for value in each] for each in (numbers, signs))
         verdict = "" if pair.verdict is None else pair.verdict.code
-        rows.append([*map(Cell, [pair.group or "", pair.a, pair.b, pair.measure, pair.role, *texts, verdict])])
+        names = (pair.group or "", pair.a, pair.b, pair.measure, pair.role)
+        rows.append([*map(Cell, [*names, *texts, verdict, *sign_texts])])
     return Table(header, rows, n_name_columns=5)

@@ -10,8 +10,8 @@ import numpy as np
 from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
-from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
-from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
+from rankscope.comparison.records import Code, Comparison, PairResult, QueryChange, QueryGroup, Stratum
+from rankscope.comparison.verdict import MIN_UNITS, decimals, measure_words, unit_word, with_sign
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report.charts import figures
@@ -36,6 +36,8 @@ TONES: dict[Code, Tone] = {
 FEW_PAIRS = 6
 """With more pairs than this, a page has no room for a point per query and pair."""
 SHOWN_RANKS = 10
+LONGEST_TEXT = 80
+"""A longer text of a query is cut."""
 SHOWN_DOCS = 20
 """A longer list of docs to judge is folded."""
 
@@ -132,15 +134,17 @@ def exploratory_words(comparison: Comparison) -> str:
 
 def p_notes(comparison: Comparison, all_measures: Sequence[PairResult]) -> Iterator[str]:
     pair, *others = all_measures
-    flips = f"all {pair.p.n_resamples:,} patterns" if pair.p.exact else f"{pair.p.n_resamples:,} flips"
+    flips = f"all {counted(pair.p.n_resamples, 'pattern')}" if pair.p.exact else f"{pair.p.n_resamples:,} flips"
     family = (
         "one comparison in the family"
         if pair.p.family_size <= 1
         else f"{pair.p.family_size} comparisons in the family, whose intervals hold together (simultaneous) by "
         f"{CORRECTIONS.summary(comparison.correction)}"
     )
-    counted = f"n = {pair.n_queries}" + (f" in {pair.n_units} clusters" if pair.clustered else "")
-    yield f"primary: sign flips of the mean difference, {flips}; {family}; {counted}; p and interval are the same test"
+    n_words = f"n = {pair.n_queries}" + (f" in {pair.n_units} clusters" if pair.clustered else "")
+    yield f"primary: sign flips of the mean difference, {flips}; {family}; {n_words}; p and interval are the same test"
+    if pair.n_units < MIN_UNITS and pair.differs:
+        yield few_units_note(pair)
     run = next(iter(comparison.scores.values()))
     if run.lower_is_better.intersection(comparison.scores.measures):
         yield "↓: lower is better"
@@ -155,16 +159,32 @@ def p_notes(comparison: Comparison, all_measures: Sequence[PairResult]) -> Itera
             yield f"{each.measure}: n = {each.n_queries}, the queries for which both systems have a score"
 
 
+def few_units_note(pair: PairResult) -> str:
+    return f"fewer than {MIN_UNITS} {unit_word(pair)}: p and interval decide nothing"
+
+
 def power_words(comparison: Comparison, pair: PairResult) -> str:
     """Say what this set of queries can find, and what more would take."""
     power = f"{comparison.settings.power:.0%}"
+    if not pair.differs:
+        alike = pair.final_verdict.code == "identical"
+        what = "The two systems are identical" if alike else "No query's score differs"
+        return f"{what}, so nothing can be said of what this set could find."
+    if pair.standard_error == 0:
+        unit = "cluster" if pair.clustered else "query"
+        return f"Every {unit} differs by the same amount, so nothing can be said of what this set could find."
     if pair.mde.value is None:
         return f"So few {unit_word(pair)} can find nothing at this level."
-    if not pair.differs:
-        return "No query's score differs, so nothing can be said of what this set could find."
-    words = f"Smallest difference this set can find ({power} power): {pair.mde.value:.{decimals(pair)}f}."
+    found = f"{pair.mde.value:.{decimals(pair)}f}"
+    words = f"Smallest difference this set can find ({power} power): {found}."
+    if pair.n_units < MIN_UNITS:
+        words = (
+            f"A test of {pair.n_units} {unit_word(pair)} could find differences from {found} up ({power} power), but "
+            f"fewer than {MIN_UNITS} get no verdict."
+        )
     if pair.n_needed is not None:
-        words += f" To find {pair.margin:g} you need about {pair.n_needed:,} {unit_word(pair)}."
+        n_needed = max(pair.n_needed, MIN_UNITS)
+        words += f" To find {pair.margin:g} you need about {n_needed:,} {unit_word(pair)}."
     return words
 
 
@@ -173,13 +193,11 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
     if len(group.compared) > 1:
         table = TableBlock("All measures", measures_table(comparison, group, pair))
         blocks += [verdict_block(pair, group), table, Paragraph(power_words(comparison, pair))]
-    chance = f"{or_nan(pair.effect.superiority):.0%}"
-    blocks.append(
-        Paragraph(
-            f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}; a query "
-            f"drawn at random goes to it with a chance of {chance}, ties counting half."
-        )
-    )
+    tally = f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}"
+    if pair.n_units >= MIN_UNITS:
+        chance = f"{or_nan(pair.effect.superiority):.0%}"
+        tally += f"; a query drawn at random goes to it with a chance of {chance}, ties counting half"
+    blocks.append(Paragraph(f"{tally}."))
     if with_figures:
         blocks += figures("differences", "comparison", comparison, pair)
     if with_figures and len(group.compared) <= FEW_PAIRS:
@@ -193,11 +211,22 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
             items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
         items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
         blocks.append(Bullets("Other tests, not adjusted, which decide nothing", tuple(items)))
-    for title, changes in (("Largest losses", pair.worst), ("Largest gains", pair.best)):
+    for title, changes, n in (("losses", pair.worst, pair.losses), ("gains", pair.best, pair.wins)):
         if changes:
-            blocks.append(Bullets(title, tuple(f"{c.query}: {c.delta:+.3f} ({c.a:.3f} to {c.b:.3f})" for c in changes)))
+            which = "All" if len(changes) == n else "Largest"
+            blocks.append(Bullets(f"{which} {title}", tuple(map(change_words, changes))))
     blocks += [*slice_blocks(comparison, pair), *movement_blocks(pair), *unjudged_blocks(pair)]
     return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
+
+
+def change_words(change: QueryChange) -> str:
+    text = f" ({shortened_text(change.text)})" if change.text else ""
+    return f"{change.query}{text}: {change.delta:+.3f} ({change.a:.3f} to {change.b:.3f})"
+
+
+def shortened_text(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
 
 
 def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:

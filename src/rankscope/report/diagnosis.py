@@ -27,6 +27,8 @@ def tables_of(diagnosis: Diagnosis, *, per_query: bool) -> Iterator[Table]:
         f"lost by docs that rank below {k}": diagnosis.losses.ranked_low,
         f"lost by docs that are not among the first {last.depth}": diagnosis.losses.not_retrieved,
     }
+    if diagnosis.losses.not_answered:
+        losses["lost by queries without an answer"] = diagnosis.losses.not_answered
     yield Table([f"where {measure} goes", measure], [[Cell(name), *score_cells(loss)] for name, loss in losses.items()])
     ceiling = (
         f"even a perfect re-ranker of the first {last.depth} docs reaches no more than "
@@ -54,6 +56,8 @@ def tables_of(diagnosis: Diagnosis, *, per_query: bool) -> Iterator[Table]:
     yield positions_table({"all queries": positions.overall}, positions.overall.in_top)
     if per_query:
         yield positions_table(positions.queries, positions.overall.in_top)
+    for attribute in dict.fromkeys(one.attribute for one in diagnosis.slices):
+        yield slice_table(attribute, diagnosis)
 
 
 def score_cells(*values: float) -> list[Cell]:
@@ -69,6 +73,25 @@ def positions_table(positions_of: Mapping[str, Positions], tops: Iterable[int]) 
         rows.append([Cell(text) for text in texts])
     header = ["positions", "found", "of", "average", "best", "worst", *(f"in top {n}" for n in tops)]
     return Table(header, rows)
+
+
+def slice_table(attribute: str, diagnosis: Diagnosis) -> Table:
+    """Return how the queries of each value do, and where they lose."""
+    rows = [
+        [
+            Cell(one.value),
+            Cell(f"{one.n_queries:,}", raw=str(one.n_queries)),
+            *score_cells(one.losses.score, one.recall),
+            *score_cells(one.losses.order, one.losses.ranked_low, one.losses.not_retrieved),
+            Cell("-" if one.p_adjusted is None else f"{one.p_adjusted:.3f}", raw=repr(one.p_adjusted)),
+        ]
+        for one in diagnosis.slices
+        if one.attribute == attribute
+    ]
+    lost = ("lost by order", f"below {diagnosis.k}", "not retrieved")
+    header = [f"by {attribute}", "queries", diagnosis.measure, f"R@{diagnosis.k}", *lost, "p, others"]
+    note = "p: how likely so large a difference to all other queries is by chance, with false alarms controlled"
+    return Table(header, rows, notes=(note,))
 
 
 def query_table(query: QueryList) -> Table:
@@ -93,7 +116,14 @@ def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: Text
         print_lines(lines, label_width=LABEL_WIDTH, file=file)
 
     empty = FindingLine("")
-    draw(FindingLine(f"{diagnosis.run}: {diagnosis.summary}", style="bold"), empty)
+    draw(FindingLine(f"{diagnosis.run}: {diagnosis.summary}", style="bold"))
+    if diagnosis.bands is not None:
+        draw(
+            FindingLine(
+                f"in words (bands {diagnosis.bands}): {diagnosis.in_words or 'they have none for these measures'}"
+            )
+        )
+    draw(empty)
     inner = INDENT + LABEL_WIDTH
     for finding in diagnosis.findings:
         draw(FindingLine(finding.what, indent=INDENT, style=STYLES[finding.severity], label=finding.severity))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rankscope._version import __version__
 from rankscope.errors import OptionError
@@ -17,16 +20,61 @@ if TYPE_CHECKING:
 
 NAMED_FILES = 4
 """More files than this are counted instead of named."""
+N_IN_WORDS = "n: how many queries the mean is over, where that is not all of them"
 
 
 def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return one row per run with the mean of every measure; the best of several is marked."""
-    best, counted = best_values(scores), counts_among(scores)
-    rows = [
-        [Cell(name), *(number_cell(means[m].value, best.get(m), whole=m in counted) for m in scores.measures)]
-        for name, means in scores.mean().items()
-    ]
-    return in_words(Table(["run", *scores.measures], rows, notes=tuple(notes(scores))), bands)
+    rows = [[Cell(name), *cells] for name, cells in mean_cells(scores).items()]
+    known = (*notes(scores), *mean_notes(scores))
+    table = in_words(Table(["run", *scores.measures], rows, notes=known), bands)
+    return table if bands is None else replace(table, notes=(*table.notes, *lines_in_words(scores, bands)))
+
+
+def lines_in_words(scores: Scores, bands: BandProfile) -> Iterator[str]:
+    """Say how good each run is, in the words of the bands; nothing of a run for which they have none."""
+    from rankscope.analysis.bands import in_one_line
+
+    for name, run in scores.items():
+        if line := in_one_line(run, bands):
+            yield f"{name}: {line}"
+
+
+def whose_words(bands: BandProfile) -> str:
+    return f"words: bands {bands.name}" + (f" ({bands.description})" if bands.description else "")
+
+
+def mean_cells(scores: Scores) -> dict[str, list[Cell]]:
+    """Return the mean of every measure by run; with its n where that is not the same for all, the best marked."""
+    best, counted, summary = best_values(scores), counts_among(scores), scores.mean()
+    with_n = summary.over_fewer_queries
+    return {
+        name: [
+            number_cell(means[m].value, best.get(m), whole=m in counted, n=means[m].n if m in with_n else None)
+            for m in scores.measures
+        ]
+        for name, means in summary.items()
+    }
+
+
+def mean_notes(scores: Scores) -> Iterator[str]:
+    """Say what n is, and why the best of some measures is not marked."""
+    if scores.mean().over_fewer_queries:
+        yield N_IN_WORDS
+    unmarked = [measure for measure in scores.measures if not is_over_same_queries(scores, measure)]
+    if unmarked:
+        yield f"no best {', '.join(unmarked)}: not over the same queries, so that a run could win by finding less"
+
+
+def with_n_columns(table: Table, scores: Scores) -> Table:
+    """Return the table with n in a column of its own behind each mean that is not over all queries."""
+    summary, header, columns = scores.mean(), list(table.header), list(zip(*table.rows, strict=True))
+    for measure in scores.measures:
+        if measure in summary.over_fewer_queries:
+            place = header.index(measure) + 1
+            header.insert(place, f"{measure} n")
+            columns.insert(place, tuple(Cell(str(means[measure].n)) for means in summary.values()))
+    return replace(table, header=header, rows=list(zip(*columns, strict=True)))
 
 
 def readable_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
@@ -61,8 +109,7 @@ def in_words(table: Table, bands: BandProfile | None) -> Table:
         ]
         for row in table.rows
     ]
-    whose = f"words: bands {bands.name}" + (f" ({bands.description})" if bands.description else "")
-    return replace(table, rows=rows, notes=(*table.notes, whose))
+    return replace(table, rows=rows, notes=(*table.notes, whose_words(bands)))
 
 
 def with_word_columns(table: Table, bands: BandProfile) -> Table:
@@ -108,6 +155,7 @@ def load_bands(name_or_path: str) -> BandProfile:
 
 
 def best_values(scores: Scores) -> dict[str, float]:
+    """Return the best mean of each measure, where there is one and the means of all runs are over the same queries."""
     if len(scores) == 1:
         return {}
     lower = next(iter(scores.values())).lower_is_better
@@ -115,9 +163,19 @@ def best_values(scores: Scores) -> dict[str, float]:
     best = {}
     for measure in scores.measures:
         values = [value for each in means if not math.isnan(value := each[measure].value)]
-        if len(set(values)) > 1:
+        if len(set(values)) > 1 and is_over_same_queries(scores, measure):
             best[measure] = min(values) if measure in lower else max(values)
     return best
+
+
+def is_over_same_queries(scores: Scores, measure: str) -> bool:
+    """Tell whether the means of all runs are over the same queries; else the run that finds less might look best."""
+    first, *others = scores.values()
+    known = ~np.isnan(first.column(measure))
+    if all(run.query_ids == first.query_ids for run in others):
+        return all(np.array_equal(~np.isnan(run.column(measure)), known) for run in others)
+    counted = [set(itertools.compress(run.query_ids, ~np.isnan(run.column(measure)))) for run in scores.values()]
+    return all(queries == counted[0] for queries in counted)
 
 
 def counts_among(scores: Scores) -> set[str]:
@@ -126,25 +184,34 @@ def counts_among(scores: Scores) -> set[str]:
     return {measure for measure, how in zip(run.measures, run.aggregates, strict=True) if how == "sum"}
 
 
-def number_cell(value: float, best: float | None, *, whole: bool = False) -> Cell:
-    """Return a score as a cell, a count as a whole number; two values that look equal are both best or not."""
+def number_cell(value: float, best: float | None, *, whole: bool = False, n: int | None = None) -> Cell:
+    """Return a score as a cell, a count as a whole number; two values that look equal are both best or not.
+
+    `n`, where it is given, stands behind a mean and says how many queries it is over.
+    """
 
     def printed(number: float) -> str:
         return f"{number:.0f}" if whole and number.is_integer() else show(number)
 
     text, raw = printed(value), "" if math.isnan(value) else repr(value)
-    return Cell(text, raw=raw, best=best is not None and text == printed(best))
+    over = "" if n is None else f" (n={n})"
+    return Cell(f"{text}{over}", raw=raw, best=best is not None and text == printed(best))
 
 
 def notes(scores: Scores) -> Iterator[str]:
     """Say over how many queries the means are, how much was judged, and which runs are special."""
     runs = list(scores.values())
+    if not scores.policies:
+        yield from notes_as_given(scores)
+        return
     n_queries = sorted({run.counts.queries for run in runs})
-    unjudged = sorted(run.counts.unjudged / max(run.counts.retrieved, 1) for run in runs)
+    unjudged = sorted(run.counts.unjudged / run.counts.retrieved for run in runs if run.counts.retrieved)
+    docs = "no docs were retrieved"
+    if unjudged:
+        docs = f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged"
     profile = f"; profile {scores.profile}" if scores.profile else ""
     yield (
-        f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; "
-        f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged{profile}"
+        f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; {docs}{profile}"
     )
     if scores.weighted_by is not None:
         effective = span(f"{n:.1f}" for n in sorted(run.effective_n for run in runs))
@@ -165,6 +232,16 @@ def notes(scores: Scores) -> Iterator[str]:
             yield f"{run.name}: {special}"
 
 
+def notes_as_given(scores: Scores) -> Iterator[str]:
+    """Say of scores that were read from files what they know: nothing of docs."""
+    yield f"{queries(scores.qrels.n_queries)}; scores as given"
+    for run in scores.values():
+        n_without = int((~run.answered & run.undefined.all(axis=1)).sum())
+        counts = {"not answered": run.counts.missing - n_without, "without a score (left out)": n_without}
+        if words := "; ".join(f"{queries(n)} {what}" for what, n in counts.items() if n):
+            yield f"{run.name}: {words}"
+
+
 def span(ordered: Iterable[str]) -> str:
     """Return the first and the last of ordered values, or the only one there is."""
     first, *_, last = [*ordered] * 2
@@ -172,6 +249,8 @@ def span(ordered: Iterable[str]) -> str:
 
 
 def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
+    from rankscope.measures.parse import parse_measure
+
     counts = run.counts
     for n, what, policy in (
         (counts.missing, "not answered", "missing"),
@@ -181,9 +260,12 @@ def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str
         if n:
             effect = "counted as 0" if policies.get(policy) == "zero" else "left out"
             yield f"{queries(n)} {what} ({effect})"
-    for measure, n_left_out in zip(run.measures, run.left_out, strict=False):  # scores from files count none
+    for i, (measure, n_left_out) in enumerate(zip(run.measures, run.left_out, strict=False)):  # older records lack it
+        n_undefined = int(run.undefined[:, i].sum())
         if n_left_out:
             yield f"{measure} undefined for {queries(n_left_out)} (left out)"
+        elif n_undefined and policies.get("undefined") == "zero" and not parse_measure(measure).spec.about_relevance:
+            yield f"{measure} undefined for {queries(n_undefined)} (counted as 0)"
 
 
 def queries(n: int) -> str:
@@ -206,5 +288,9 @@ def json_lines(scores: Scores, *, per_query: bool) -> str:
     """Return one JSON object per run, or per run and query."""
     import json
 
-    records = scores.records() if per_query else ({"run": name, **row} for name, row in scores.mean().to_dict().items())
+    summary = scores.mean()
+    counted = [measure for measure in scores.measures if measure in summary.over_fewer_queries]
+    ns = {name: {f"{measure} n": row[measure].n for measure in counted} for name, row in summary.items()}
+    means = ({"run": name, **row, **ns[name]} for name, row in summary.to_dict().items())
+    records = scores.records() if per_query else means
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)

@@ -48,7 +48,8 @@ def mean_of(run: RunScores, measure: str, *, level: float = LEVEL, cluster_of: M
     known = ~np.isnan(column)
     weights = None if run.weights is None else run.weights[known]
     clusters = None if cluster_of is None else np.array([cluster_of[query] for query in run.query_ids])[known]
-    interval = mean_interval(column[known], level=level, range=range_of(measure), weights=weights, clusters=clusters)
+    ends = range_of(measure, column)
+    interval = mean_interval(column[known], level=level, range=ends, weights=weights, clusters=clusters)
     if interval:
         return Mean(value, interval)
     counted = column[known] if weights is None else column[known][weights > 0]

@@ -29,7 +29,7 @@ def parameter_lines(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
         elif name == "rel" and spec.graded:
             shown = "default: every grade has its gain; where gains are binary, --min-rel, which is 1"
         else:
-            usual = {"k": "all ranks", "rel": "--min-rel, which is 1"}
+            usual = {"k": "all ranks", "rel": "--min-rel, which is 1", "reference": "the newest date of the docs"}
             shown = f"default: {usual.get(name, 'from the qrels')}"
         yield name, f"{PARAMETERS[name].meaning}; {PARAMETERS[name].accepts} ({shown})"
     yield "judged_only", f"{PARAMETERS['judged_only'].meaning}; True or False (default False)"

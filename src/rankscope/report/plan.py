@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankscope.comparison.planning import QueryPlan
+from rankscope.comparison.verdict import MIN_UNITS
+from rankscope.printable import counted
 from rankscope.report.table import Cell, Table
+from rankscope.stats.set_sizes import size_in_words
 
 FEW_QUERIES = 25
 """A spread that comes from fewer queries is little more than a guess."""
@@ -20,12 +23,14 @@ def plan_lines(plan: QueryPlan) -> Iterator[str]:
             f"About {pair.queries_needed:,} queries find a true difference of {plan.detect:g}{measure} with "
             f"{_percent(plan.power)} chance."
         )
-    if pair.mde is not None:
+    if plan.n_queries is not None:
         queries = f"The {plan.n_queries:,} you have" if plan.n_queries == n_of_files else f"{plan.n_queries:,} queries"
-        yield (
-            f"{queries} find a true difference of {pair.mde:.2g} with {_percent(plan.power)} "
-            "chance; smaller ones are missed more often."
-        )
+        found = f"no true difference that {plan.measure} can have with {_percent(plan.power)} chance."
+        if pair.mde is not None:
+            with_chance = f"with {_percent(plan.power)} chance; smaller ones are missed more often."
+            found = f"a true difference of {pair.mde:.2g} {with_chance}"
+        yield f"{queries} find {found}"
+        yield f"As a test set, {counted(plan.n_queries, 'query')}: {size_in_words(plan.n_queries)}."
     if plan.systems == 2:
         yield f"This is for one paired two-sided test at {_percent(plan.alpha)}."
     else:
@@ -35,11 +40,21 @@ def plan_lines(plan: QueryPlan) -> Iterator[str]:
         )
     if len(plan.pairs) > 1:
         yield f"The pair whose differences vary most decides: {pair.b} against {pair.a}."
+    yield from limit_lines(plan)
+
+
+def limit_lines(plan: QueryPlan) -> Iterator[str]:
+    """Yield how far the plan can be trusted, and what is left out of it."""
+    pair, n_of_files = plan.decisive, plan.n_queries_of_files
     low, high = pair.queries_needed_low, pair.queries_needed_high
     if low is not None and high is not None:
         yield f"The spread itself is known from {n_of_files} queries: {low:,} to {high:,} would be no surprise."
     if n_of_files is not None and n_of_files < FEW_QUERIES:
         yield f"With fewer than {FEW_QUERIES} queries a spread is little more than a guess; plan again with more."
+    if min(n for n in (pair.queries_needed, plan.n_queries, MIN_UNITS) if n is not None) < MIN_UNITS:
+        yield f"Whatever a test could find, a comparison says which system is better from {MIN_UNITS} queries up."
+    for system in plan.left_out_systems:
+        yield f"{system.name} is left out: it {system.how(plan.measure or 'score', pair.a or 'the first')}."
     if plan.n_left_out:
         are = "query is" if plan.n_left_out == 1 else "queries are"
         yield f"{plan.n_left_out} {are} left out: not every system has a score there."
@@ -56,7 +71,7 @@ def plan_table(plan: QueryPlan) -> Table:
 
     for pair in plan.pairs:
         name = "a difference" if pair.a is None else f"a difference, {pair.b} against {pair.a}"
-        add(name, pair.sd, f"{pair.mde:.2g}" if pair.mde else "", pair.queries_needed)
+        add(name, pair.sd, f"{pair.mde:.2g}" if pair.mde else "none", pair.queries_needed)
     if plan.interval:
         name = f"a {_percent(1 - plan.alpha)} interval of ± {plan.detect:g}"
         add(name, plan.decisive.sd, "-", plan.interval.queries_needed)

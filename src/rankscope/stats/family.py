@@ -21,7 +21,7 @@ from rankscope.stats.rng import SignFlips, chunks
 from rankscope.stats.units import NO_SPREAD, Moments, UnitSums, t_squared_of
 
 SLACK = 1e-9
-"""A t must exceed the critical value by this share, so that rounding decides nothing."""
+"""A t must exceed the critical value by this share, so that rounding decides nothing; a t below it is 0."""
 COLUMNS_AT_ONCE = 256
 
 
@@ -61,7 +61,7 @@ def critical_value(sorted_maxima: Floats, alpha: float) -> float:
 
 def p_values(sorted_maxima: Floats, t_squared: Floats) -> Floats:
     """Return (1 + number of maxima that reach t) / (B + 1)."""
-    reached = len(sorted_maxima) - np.searchsorted(sorted_maxima, t_squared / (1 + SLACK) ** 2, side="left")
+    reached = len(sorted_maxima) - np.searchsorted(sorted_maxima, t_squared / (1 + SLACK) ** 2 - SLACK**2, side="left")
     return np.asarray((1 + reached) / (len(sorted_maxima) + 1))
 
 
@@ -84,7 +84,7 @@ def joint_test(
     for rows, columns, totals, cross in (flipped_pairs if pairs else flipped_columns)(units, flips):
         values = statistic(moments.of(columns), totals, cross)
         np.maximum(largest[rows], values.max(axis=1, initial=0.0), out=largest[rows])
-        reached[columns] += np.count_nonzero(values >= observed[columns] * (1 - 2 * SLACK), axis=0)
+        reached[columns] += np.count_nonzero(values >= observed[columns] * (1 - 2 * SLACK) - SLACK**2, axis=0)
     if n is not None:
         rest = 1 - largest / n
         with np.errstate(divide="ignore"):

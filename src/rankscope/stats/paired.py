@@ -85,7 +85,7 @@ def sign_test(units: UnitSums, **_: int) -> Test:
     """Return the sign test of the units, on request: it only counts who won."""
     if units.weighted:
         raise OptionError("the sign test knows no weights", hint=NO_WEIGHTS)
-    return Test(_coin_p(units.sums[:, 0]), "sign", caveat=SYMMETRY)
+    return Test(sign_p(*wins_and_losses(units)), "sign", caveat=SYMMETRY)
 
 
 def mcnemar_test(units: UnitSums, **_: int) -> Test:
@@ -95,14 +95,18 @@ def mcnemar_test(units: UnitSums, **_: int) -> Test:
         )
     if not np.isin(units.sums, (-1.0, 0.0, 1.0)).all():
         raise OptionError("McNemar's test is for measures that are 0 or 1 per query, such as Success@k")
-    return Test(_coin_p(units.sums[:, 0]), "exact McNemar")
+    return Test(sign_p(*wins_and_losses(units)), "exact McNemar")
 
 
-def _coin_p(values: Floats) -> float:
-    """Return how likely a fair coin is at least as one-sided as wins and losses are."""
+def wins_and_losses(units: UnitSums) -> tuple[int, int]:
+    values = units.sums[:, 0]
+    return int((values > 0).sum()), int((values < 0).sum())
+
+
+def sign_p(wins: int, losses: int) -> float:
+    """Return the p-value of the exact sign test: how likely a fair coin is at least as one-sided; ties do not count."""
     from scipy.special import bdtr
 
-    wins, losses = int((values > 0).sum()), int((values < 0).sum())
     return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
 
 

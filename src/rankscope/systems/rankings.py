@@ -17,8 +17,10 @@ from rankscope.systems.answers import BadAnswerError, by_position, check_ranking
 from rankscope.systems.base import RankedDocs
 
 _HINT = "return {doc: score}, (doc, score) pairs, or docs best first"
-_ID_NAMES = ("doc_id", "id", "_id", "docid", "doc")
+_ID_NAMES = ("doc_id", "id", "_id", "docid", "doc", "episode_id", "practitioner_id", "hpo_id")
+"""The last three are what the searches of earlier frameworks return."""
 _SCORE_NAMES = ("score", "_score", "similarity")
+_DISTANCE_NAMES = ("distance", "_distance")
 _MOST_HITS = 1_000_000
 """A ranking with more hits is refused: what yields for ever is no ranking."""
 _MISSING = object()
@@ -96,7 +98,8 @@ def read_fields(hit: Any, get: Any, holder: Any) -> tuple[str, Any]:
         where = "in its metadata, as id or source" if is_document else f"as {', '.join(_ID_NAMES)}"
         raise BadAnswerError(f"{shown(hit)} has no id {where}", hint="return the ids of the collection's docs")
     score = next((value for name in _SCORE_NAMES if (value := get(name, None)) is not None), None)
-    if score is None and (distance := get("distance", None)) is not None:
+    distance = next((value for name in _DISTANCE_NAMES if (value := get(name, None)) is not None), None)
+    if score is None and distance is not None:
         number = as_number(distance, hit)
         score = -number if isinstance(number, int | float) and not isinstance(number, bool) else number
     return doc_id(doc), as_number(score, hit)

@@ -1,16 +1,20 @@
 """Requests from templates, and paths into answers.
 
 In a template `{query}`, `{query_id}`, `{k}` and the name of any attribute stand for the values of each query;
-`{language:-en}` has a default. `${NAME}` is an environment variable, taken when the request is made, so that it is
-written down nowhere. Doubled braces stand for the braces themselves: `{{query}}`.
+`{language:-en}` has a default. A list or object, such as a conversation, is written as JSON. `${NAME}` is a
+variable of the environment, taken when the request is made, so that it is written down nowhere. Doubled braces stand
+for the braces themselves: `{{query}}`.
 
 A path picks ids and scores out of JSON, such as $.hits.hits[*]._id: the part of JSONPath (RFC 9535) with `.name` or
-`['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them. A key or place that is
-not there is an error, since an answer of another shape is no empty answer; a list that is empty gives nothing.
+`['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them, and what else may stand
+in brackets: a filter `[?@.name == 'x']`, a slice `[:10]`, or several names and places. A key or place that is not there
+is an error, since an answer of another shape is no empty answer; a list that is empty gives nothing. An error is also a
+filter that fits nothing where a list is taken out of what it picks: `$.variants[?@.name == 'x'].results[*].id`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -26,6 +30,7 @@ from rankscope.systems.secrets import words_about
 _PLACE = re.compile(
     r"\$\{(?P<variable>[A-Za-z_]\w*)\}|(?P<open>\{\{)|(?P<close>\}\})|\{(?P<name>[A-Za-z_][\w.-]*?)(?P<default>:-[^{}]*)?\}"
 )
+_QUOTE = re.compile(r'(?<!\\)"')
 ALL = object()
 """The step to everything in a list or table."""
 
@@ -36,13 +41,23 @@ _STEP = re.compile(
 )
 
 
+_STEPS_HINT = "for example $.hits.hits[*]._id; the steps are .name, ['name'], [0], [*] and filters [?@.name == 'x']"
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_INSIDE = rf"(?:[^\[\]'\"]|{_TEXT})"
+_BRACKET = re.compile(rf"\[(?:{_INSIDE}|\[{_INSIDE}*\])*\]")
+"""A filter, slice or list of names: brackets, with at most one pair of others in them."""
+
+
 def values_of(query: Query, *, k: int) -> dict[str, Any]:
     """Return what the places of a template stand for; an attribute cannot take the place of the query's text."""
     return {**query.attributes, "query": query.text, "query_id": query.id, "k": k}
 
 
-def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str) -> str:
-    """Return a template with its places filled in, each value escaped as the surroundings need it."""
+def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str, is_json: bool = False) -> str:
+    """Return a template with its places filled in, each value escaped as the surroundings need it.
+
+    In a template of JSON, a list or object stands as it is, unless its place is inside of a text.
+    """
 
     def replacement(match: re.Match[str]) -> str:
         if match["open"] or match["close"]:
@@ -52,6 +67,10 @@ def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], st
                 raise OptionError(f"the environment variable {name} is not set", hint=f"set it: export {name}=…")
             return escape(os.environ[name])
         value = value_at(match, values)
+        if isinstance(value, Mapping | list | tuple):
+            text = json.dumps(value, ensure_ascii=False)
+            is_in_text = len(_QUOTE.findall(template[: match.start()])) % 2
+            return text if is_json and not is_in_text else escape(text)
         return escape(str(value).lower() if isinstance(value, bool) else str(value))
 
     return _PLACE.sub(replacement, template)
@@ -71,11 +90,14 @@ def value_at(match: re.Match[str], values: Mapping[str, Any]) -> Any:
 def fill_data(template: Any, values: Mapping[str, Any]) -> Any:
     """Return nested data with the places of all its texts filled in.
 
-    A text that is nothing but one place takes on the value itself: "{k}" becomes a number.
+    A text that is nothing but one place takes on the value itself: "{k}" becomes a number, "{turns:-[]}" a list.
     """
     if isinstance(template, str):
         whole = _PLACE.fullmatch(template)
-        return value_at(whole, values) if whole is not None and whole["name"] else fill(template, values)
+        if whole is None or not whole["name"]:
+            return fill(template, values)
+        value = value_at(whole, values)
+        return [] if value == "[]" and values.get(whole["name"]) is None else value
     if isinstance(template, Mapping):
         return {fill(str(key), values): fill_data(value, values) for key, value in template.items()}
     if isinstance(template, list | tuple):
@@ -83,24 +105,40 @@ def fill_data(template: Any, values: Mapping[str, Any]) -> Any:
     return template
 
 
+class Selector(msgspec.Struct, frozen=True):
+    """What stands in brackets and may pick any number of values: a filter, a slice, or several names."""
+
+    text: str
+    compiled: Any
+    """As the library for JSONPath has it."""
+
+    def values(self, data: Any) -> list[Any]:
+        return [match.obj for match in self.compiled.finditer(data)]
+
+
 class JsonPath(msgspec.Struct, frozen=True):
     """A path that has been read, with its text."""
 
     text: str
     steps: tuple[Any, ...]
-    """Each a key as text, a place as whole number, or ALL."""
+    """Each a key as text, a place as whole number, ALL, or a Selector."""
 
     def values(self, data: Any) -> list[Any]:
         found = [data]
         path = "$"
-        for step in self.steps:
-            path += "[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else f".{step}"
+        for number, step in enumerate(self.steps):
+            picks_lists = any(later is ALL or isinstance(later, Selector) for later in self.steps[number + 1 :])
+            words = f"[{step}]" if isinstance(step, int) else getattr(step, "text", f".{step}")
+            path += "[*]" if step is ALL else words
             outer, found = found, []
             for value in outer:
                 is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
                 is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
-                if step is ALL and isinstance(value, list | Mapping):
+                is_many = isinstance(value, list | Mapping)
+                if step is ALL and is_many:
                     found.extend(value.values() if isinstance(value, Mapping) else value)
+                elif isinstance(step, Selector) and is_many and ((fit := step.values(value)) or not picks_lists):
+                    found.extend(fit)
                 elif is_key or is_place:
                     found.append(value[step])
                 else:
@@ -119,10 +157,14 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
     position = 0
     while position < len(rest):
         match = _STEP.match(rest, position)
+        bracket = None if match else _BRACKET.match(rest, position)
+        if bracket is not None:
+            steps.append(parse_selector(bracket[0], text, what=what))
+            position = bracket.end()
+            continue
         if match is None:
             raise OptionError(
-                f"{what} {text!r} cannot be read{words_about(text, f' from {rest[position:]!r} on')}",
-                hint="for example $.hits.hits[*]._id; the steps are .name, ['name'], [0] and [*]",
+                f"{what} {text!r} cannot be read{words_about(text, f' from {rest[position:]!r} on')}", hint=_STEPS_HINT
             )
         if match["all"]:
             steps.append(ALL)
@@ -132,3 +174,20 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
             steps.append(match["name"] or re.sub(r"\\(.)", r"\1", match["single"] or match["double"]))
         position = match.end()
     return JsonPath(text, tuple(steps))
+
+
+def parse_selector(bracket: str, path: str, *, what: str) -> Selector:
+    """Return what brackets select; a filter sees the entry that it looks at (@), not the whole answer ($)."""
+    import jsonpath
+
+    try:
+        compiled = jsonpath.compile(f"${bracket}", strict=True)
+    except jsonpath.JSONPathError as error:
+        reason = words_about(path, f" at {bracket}: {str(error).splitlines()[0]}")
+        raise OptionError(f"{what} {path!r} cannot be read{reason}", hint=_STEPS_HINT) from None
+    if "$" in re.sub(_TEXT, "", bracket):
+        raise OptionError(
+            f"{what} {path!r} has a filter that looks at the whole answer ($)",
+            hint="compare with a value: @.name == 'x'",
+        )
+    return Selector(bracket, compiled)

@@ -2,11 +2,12 @@
 
 from rankscope.report.charts import CHARTS
 from rankscope.report.charts.heat import HeatCell
-from rankscope.report.charts.lines import ChartLine, TrendPoint
+from rankscope.report.charts.lines import ChartLine
 from rankscope.report.charts.maps import MapPoint
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.charts.positions import BandCounts
 from rankscope.report.charts.rows import ForestRow, ScoreSpread
+from rankscope.report.charts.trend import TrendPoint
 
 __all__ = [
     "KINDS",

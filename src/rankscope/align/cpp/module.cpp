@@ -398,6 +398,8 @@ ArrowTable* table_of_columns(nb::list capsules) {
 
 NB_MODULE(_kernel, m) {
   using namespace rankscope;
+  // What is still referred to when Python ends, as by the traceback of an interruption, is no concern of users.
+  nb::set_leak_warnings(false);
   m.doc() = "Finds judged docs and their ranks in runs; rankscope.align.kernel is its only caller.";
   nb::class_<Qrels>(m, "Qrels")
       .def_prop_ro("query_ids", &query_ids_of)

@@ -14,13 +14,16 @@ from rankscope.align.alignment import align
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
-from rankscope.analysis.diagnose.checks import findings_of
-from rankscope.analysis.diagnose.records import Diagnosis, DiagnosisFinding, ListedDoc, MissedDoc, QueryList
+from rankscope.analysis.bands import BandProfile, find_bands, in_one_line
+from rankscope.analysis.diagnose.checks import findings_of, most_serious_first
+from rankscope.analysis.diagnose.records import Diagnosis, DiagnosisFinding, ListedDoc, MissedDoc, QueryList, QuerySlice
+from rankscope.analysis.diagnose.slices import slice_findings, slices_of
 from rankscope.analysis.diagnose.thresholds import N_LISTS, N_MISSED
 from rankscope.analysis.diagnose.view import RunView
 from rankscope.checks import check_at_least, check_keywords, check_options
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
+from rankscope.data.queries import load_queries
 from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeWarning
 from rankscope.evaluation import (
@@ -34,7 +37,7 @@ from rankscope.evaluation import (
 from rankscope.light import names_of
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
-from rankscope.measures.scoring import check_grades, count
+from rankscope.measures.scoring import check_grades, count, scores_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -57,6 +60,10 @@ WHERE_LOST = {
         "below the top {k}: relevant docs are retrieved, but ranked too low",
         "Work on the ranking first: a perfect re-ranker of the first {depth} docs would reach {reached:.2f}.",
     ),
+    "not_answered": (
+        "in queries that the run does not answer",
+        "Find out first why these have no docs.",
+    ),
     "not_retrieved": (
         "outside the pool: relevant docs are not among the first {depth}",
         "Work on retrieval first: no re-ranker of these docs gets beyond {reached:.2f}.",
@@ -77,6 +84,9 @@ def diagnose(
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
     embeddings: Any = None,
+    bands: str | BandProfile | None = None,
+    queries: Any = None,
+    by: str | Sequence[str] = (),
     anyway: bool = False,
     **policies: Unpack[PolicyOptions],
 ) -> Diagnosis:
@@ -92,6 +102,12 @@ def diagnose(
         Depths of the candidate pool: what would a perfect re-ranker of so many docs reach?
     embeddings
         Vectors of docs, {doc: vector} or a file; they show which results repeat one another.
+    bands
+        Whose words to put precision, recall, reciprocal rank and nDCG in, such as ``"doctor-search"``.
+    queries
+        What is known of the queries, as `compare` takes it; they are divided by their intent and clarity.
+    by
+        Other attributes to divide them by.
     profile, options, qrels_options, anyway, **policies
         As for `evaluate`.
 
@@ -146,8 +162,20 @@ def diagnose(
         view.repeated_share = np.nan_to_num(redundancy)
     for note in (*asked_notes, *id_notes(judged, loaded)):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
+    words = find_bands(bands) if isinstance(bands, str) else bands
+    in_words = ""
+    if words is not None:
+        asked = decide_measures(chosen, f"P@{k} R@{k} RR nDCG@{k}")
+        in_words = in_one_line(scores_of(view.hits, loaded, asked, decided), words)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
+    slices: tuple[QuerySlice, ...] = ()
+    if queries is not None:
+        known = load_queries(queries)
+        slices = slices_of(view, known, by.replace(",", " ").split() if isinstance(by, str) else by)
+        findings = most_serious_first((*findings, *slice_findings(view, known, slices)))
+    elif by:
+        raise OptionError("by is given, but no queries", hint="say where their attributes are: --queries FILE")
     worst, best = query_lists(view, judged, loaded, decided)
     return Diagnosis(
         rankscope=__version__,
@@ -169,6 +197,9 @@ def diagnose(
         positions=view.positions,
         worst=worst,
         best=best,
+        bands=None if words is None else words.name,
+        in_words=in_words,
+        slices=slices,
     )
 
 

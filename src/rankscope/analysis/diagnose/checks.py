@@ -5,7 +5,7 @@ Another symptom is one more entry of CHECKS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -179,7 +179,7 @@ CHECKS: tuple[Check, ...] = (
         code="few_queries",
         what="few queries: under {limit.FEW_QUERIES}, small differences between runs are chance",
         shows=lambda view: np.full(len(view), len(view) < limit.FEW_QUERIES),
-        helps="add queries before deciding on small differences; {limit.FEW_QUERIES} is a start, 200 is comfortable",
+        helps="add queries before deciding on small differences; {limit.FEW_QUERIES} for development, 200 for publication",
         severity="remark",
     ),
 )
@@ -214,6 +214,10 @@ def findings_of(view: RunView, without_relevant: Sequence[str]) -> tuple[Diagnos
             helps="judge more docs for them, or leave them out of means with --no-relevant exclude",
         )
         findings.append(finding)
+    return most_serious_first(findings)
+
+
+def most_serious_first(findings: Iterable[DiagnosisFinding]) -> tuple[DiagnosisFinding, ...]:
     return tuple(sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), -one.n_queries / one.of_queries)))
 
 

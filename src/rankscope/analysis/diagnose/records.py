@@ -56,6 +56,8 @@ class Losses(Record):
     """What docs further down in the pool would add besides, if ranked perfectly."""
     not_retrieved: float
     """What only docs could add that are not in the pool."""
+    not_answered: float = 0.0
+    """What queries that the run does not answer would add."""
 
 
 class PoolCut(Record):
@@ -139,6 +141,22 @@ class QueryList(Record):
     """The best relevant docs that are not in the top k."""
 
 
+class QuerySlice(Record):
+    """The queries of one value of an attribute, beside all others."""
+
+    attribute: str
+    value: str
+    n_queries: Count
+    recall: float
+    losses: Losses
+    score_of_others: float | None
+    """The mean of all other queries; None where there are no others."""
+    p: float | None
+    """How likely a difference to the others as large as this is by chance (Welch's test); None for few queries."""
+    p_adjusted: float | None = None
+    """The same, with false alarms among all slices controlled (Benjamini and Hochberg)."""
+
+
 class Diagnosis(StoredRecord):
     """What a run does badly: a summary, findings with evidence, and the numbers behind them."""
 
@@ -176,3 +194,9 @@ class Diagnosis(StoredRecord):
     """The queries with the lowest score, worst first."""
     best: tuple[QueryList, ...]
     """The queries with the highest score, best first."""
+    bands: str | None = None
+    """Whose words `in_words` is in; None where nobody asked for words."""
+    in_words: str = ""
+    """How good precision, recall, reciprocal rank and nDCG are, such as: good precision@10, moderate recall@10."""
+    slices: tuple[QuerySlice, ...] = ()
+    """The queries by intent and clarity, or by the attributes asked for, where queries are given."""

@@ -29,6 +29,14 @@ FEW_QUERIES = 50
 """Below this number of queries, means differ by chance more than systems do (Buckley & Voorhees, SIGIR 2000)."""
 REDUNDANT_SHARE = 0.2
 """From two near-repeats in a top ten on, a reader notices, and places are lost for something new."""
+SMALLEST_SLICE = 5
+"""Fewer queries of one value are too few to be tested against the others."""
+MANY_VALUES = 20
+"""An attribute with more values than this is no division of the queries unless it is asked for."""
+LOWER_SLICE = 0.1
+"""How much lower than that of the others a slice's nDCG is to be worth a word: band tables go in steps of 0.1 or 0.2."""
+SLICE_ALPHA = 0.05
+"""The chance of a false alarm, controlled over all slices."""
 SERIOUS_SHARE = 0.2
 """Where one query in five is concerned, it shapes the mean."""
 MODERATE_SHARE = 0.05

@@ -116,7 +116,9 @@ class RunView:
     @property
     def losses(self) -> Losses:
         score, reordered, ceiling = (float(part.mean()) for part in (self.score, self.reordered, self.ceiling))
-        return Losses(score, reordered - score, ceiling - reordered, 1 - ceiling)
+        outside, answered = 1 - self.ceiling, self.hits.answered
+        not_retrieved, not_answered = (float(np.where(part, outside, 0.0).mean()) for part in (answered, ~answered))
+        return Losses(score, reordered - score, ceiling - reordered, not_retrieved, not_answered)
 
     @property
     def pool(self) -> Iterator[PoolCut]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rankscope.errors import FormatError, OptionError, RankscopeError, did_you_mean
 from rankscope.io.files import read_json, read_text
+from rankscope.io.formats import format_in_name
 from rankscope.io.source import PathLike, source_of
-from rankscope.io.table import rows_in
+from rankscope.io.table import read_rows, rows_in
 from rankscope.predecessors.importers import doctor_search as doctor
 from rankscope.predecessors.importers import hpo_retrieval as hpo
 from rankscope.predecessors.importers import podcast_search as podcast
 from rankscope.predecessors.importers import rag_diversity as rag
 from rankscope.predecessors.importers.hpo_schema import problems_of, test_case_schema
+from rankscope.predecessors.importers.merge import import_kept, merge_imports
 from rankscope.predecessors.importers.model import ImportedCollection, write_collection
 from rankscope.records import Record
 
@@ -57,24 +60,35 @@ KINDS: dict[str, FileKind] = {
         "doctor search: JSON export of the test page",
         _has("testCase", "variants", "measurements"),
         doctor.import_export,
+        ("query",),
     ),
     "doctor-export-csv": FileKind(
-        "doctor search: CSV export of the test page", _lists(_has(*doctor.CSV_HEADER)), doctor.import_export_csv
+        "doctor search: CSV export of the test page",
+        _lists(_has(*doctor.CSV_HEADER)),
+        doctor.import_export_csv,
+        ("query",),
     ),
-    "doctor-baseline": FileKind("doctor search: baseline run", _has("baseline", "results"), doctor.import_baseline),
+    "doctor-baseline": FileKind(
+        "doctor search: baseline run", _has("baseline", "results"), doctor.import_baseline, ("name_of",)
+    ),
     "doctor-batch": FileKind(
         "doctor search: response of a batch evaluation",
         lambda content: _has("summary", "results")(content) and _lists(_has("testCaseId"))(content["results"]),
         doctor.import_batch,
-        ("keep",),
+        ("name_of", "keep"),
     ),
     "doctor-variants": FileKind(
-        "doctor search: response for one query", _has("variants", "success"), doctor.import_variants
+        "doctor search: response for one query",
+        _has("variants", "success"),
+        doctor.import_variants,
+        ("query", "name_of"),
     ),
     "doctor-split": FileKind(
         "doctor search: split into training and held-out cases", _has("trainIds", "holdoutIds"), doctor.import_split
     ),
-    "doctor-llm-judge": FileKind("doctor search: an LLM's verdicts", _has("byId"), doctor.import_llm_judge),
+    "doctor-llm-judge": FileKind(
+        "doctor search: an LLM's verdicts", _has("byId"), doctor.import_llm_judge, ("name_of",)
+    ),
     "podcast-export": FileKind(
         "podcast search: JSON export of the app",
         lambda content: _has("metadata", "results")(content) and isinstance(content["results"], list),
@@ -106,10 +120,17 @@ KINDS: dict[str, FileKind] = {
         "RAG benchmark: a cached collection", _has("queries", "documents", "qrels"), rag.import_cache
     ),
     "hpo-summary": FileKind("HPO retrieval: a summary", hpo.is_summary, hpo.import_summary),
+    "judgments": FileKind(
+        "single judgments that an import has kept", _lists(_has("uuid", "query", "doc", "source")), import_kept
+    ),
     "podcast-judgments": FileKind("podcast search: judgments by query text", _values(dict), podcast.import_judgments),
     "podcast-topics": FileKind("podcast search: topics by episode", _values(list), podcast.import_topics),
 }
 """Every kind by name; the first that fits is taken, so the more specific ones come first."""
+
+
+_SHOW_DOCTORS = frozenset({"doctor-export", "doctor-export-csv", "doctor-baseline", "doctor-batch", "doctor-variants"})
+"""Kinds of files whose results say who has which id."""
 
 
 def import_file(
@@ -125,30 +146,95 @@ def import_file(
     `query` is what was searched for, where the file does not say; `practitioners` is a file with the ids and names of
     the people that test cases name; `unresolved` says what happens to names that match nobody: "keep" or "drop".
     """
+    return import_files([path], kind=kind, query=query, practitioners=practitioners, unresolved=unresolved)
+
+
+def import_files(
+    paths: Sequence[PathLike],
+    *,
+    kind: str | None = None,
+    query: str | None = None,
+    practitioners: PathLike | None = None,
+    unresolved: str = "keep",
+) -> ImportedCollection:
+    """Import several files into one collection; without `practitioners`, names are those that any of the files show."""
     if unresolved not in {"keep", "drop"}:
         raise OptionError(f"unresolved = {unresolved!r} is neither keep nor drop")
+    read = [read_content(path, kind) for path in paths]
+    people = doctor.practitioners_in(read_json(practitioners), str(practitioners)) if practitioners else {}
+    name_of = {doc: str(fields.get("title") or "") for doc, fields in people.items()}
+    if not practitioners and len(read) > 1:
+        for file in (file for file in read if file.kind in _SHOW_DOCTORS):
+            with refuse_wrong_types(file):
+                name_of |= doctor.names_shown(file.content)
+    options = {"query": query, "name_of": name_of, "keep": unresolved == "keep"}
+    found = [import_content(file, options) for file in read]
+    refuse_unused(read, found, query=query, practitioners=practitioners)
+    parts = [(str(path), each) for path, each in zip(paths, found, strict=True)]
+    return merge_imports(parts, docs={str(practitioners): people} if people else {})
+
+
+class FileContent(Record):
+    """A file that has been read, and what it is."""
+
+    path: str
+    content: Any
+    kind: str
+
+
+def read_content(path: PathLike, kind: str | None) -> FileContent:
     content = content_of(path)
     chosen = kind or kind_of(content, where=str(path))
     if chosen not in KINDS:
         raise OptionError(
             f"there is no kind {chosen!r}; there are {', '.join(KINDS)}", hint=did_you_mean(chosen, KINDS)
         )
-    known = KINDS[chosen]
-    if not known.fits(content):
+    if not KINDS[chosen].fits(content):
         looks = next((name for name, other in KINDS.items() if other.fits(content)), None)
         raise FormatError(f"{path} does not look like {chosen}", hint=f"it looks like {looks}" if looks else "")
-    name_of = doctor.directory_of(read_json(practitioners), str(practitioners)) if practitioners else {}
-    options = {"query": query, "name_of": name_of, "keep": unresolved == "keep"}
+    return FileContent(str(path), content, chosen)
+
+
+def refuse_unused(
+    read: Sequence[FileContent],
+    found: Sequence[ImportedCollection],
+    *,
+    query: str | None,
+    practitioners: PathLike | None,
+) -> None:
+    """Refuse options that say what no file asks for."""
+    wants = {option for file in read for option in KINDS[file.kind].options}
+    texts = {each.text for collection in found for each in collection.queries}
+    if query is not None and ("query" not in wants or query not in texts):
+        raise OptionError(
+            "every file says itself what was searched for, or is about many queries",
+            hint="leave out --query, or give the files that it is about alone",
+        )
+    if practitioners is not None and "name_of" not in wants:
+        raise OptionError("no file names practitioners", hint="leave out --practitioners")
+
+
+@contextmanager
+def refuse_wrong_types(file: FileContent) -> Iterator[None]:
+    """Say that a file is not what it looks like where a value in it is of another type."""
     try:
-        found = known.load(content, str(path), **{name: options[name] for name in known.options})
+        yield
     except RankscopeError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormatError(
-            f"{path} looks like {chosen} ({known.description}), but a value in it is of another type: {error}",
+            f"{file.path} looks like {file.kind} ({KINDS[file.kind].description}), but a value in it is of another "
+            f"type: {error}",
             hint="compare it with a file that the original wrote, or say what it is with --kind",
         ) from error
-    found.kind = chosen
+
+
+def import_content(file: FileContent, options: Mapping[str, Any]) -> ImportedCollection:
+    """Import what a file holds, as what it is."""
+    known = KINDS[file.kind]
+    with refuse_wrong_types(file):
+        found = known.load(file.content, file.path, **{name: options[name] for name in known.options})
+    found.kind = file.kind
     found.runs = [run for run in found.runs if run.results]
     found.notes += [
         f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
@@ -163,6 +249,8 @@ def content_of(path: PathLike) -> Any:
     folder = Path(path)
     if folder.is_dir():
         return folder
+    if format_in_name(folder.name) == "jsonl":
+        return [dict(row) for _, row in read_rows(path, format="jsonl")]
     if read_text(path).lstrip().startswith(doctor.CSV_HEADER[0] + ","):
         with source_of(path).reading(ragged=True) as reading:
             return [dict(row) for _, row in rows_in(reading, "csv")]

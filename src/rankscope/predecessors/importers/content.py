@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from rankscope.errors import FormatError
@@ -38,6 +40,19 @@ def text_of(record: Mapping[str, Any], key: str, where: str) -> str:
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return str(value)
     raise FormatError(f"{where} has no {key}", hint=f'add "{key}": "…"')
+
+
+def query_id(text: str) -> str:
+    """Return an id for a query that has none of its own, made from its text."""
+    return re.sub(r"[^\w]+", "-", text.strip().lower()).strip("-") or "query"
+
+
+def time_or_none(value: Any) -> str | None:
+    """Return a time as ISO 8601, None where it is none that can be read."""
+    try:
+        return str(value) if value and datetime.fromisoformat(str(value)) else None
+    except ValueError:
+        return None
 
 
 def number_or_none(value: Any) -> float | None:

@@ -91,10 +91,11 @@ def import_run_directory(folder: Path, _where: str) -> ImportedCollection:
     score_of = {(str(row.get("case_id")), row.get("hpo_id")): row.get("score") for row in terms}
     label_of = {str(row["hpo_id"]): row["label"] for row in terms if row.get("label")}
     imported = ImportedCollection(f"run of HPO retrieval with {system}")
+    imported.made = str(summary.get("timestamp") or manifest.get("run_id") or folder.name)
     imported.docs += [ImportedDoc(doc, {"label": label}) for doc, label in label_of.items()]
     for case in cases:
         query = str(case.get("case_id"))
-        imported.add_query(query, case.get("text"), present(case, "description", "status"))
+        imported.add_query(query, case.get("text"), present(case, "description"))
         if case.get("status", "complete") not in {"complete", "success", "ok"}:
             continue
         imported.add_judgments(query, dict.fromkeys(_expected(case)))
@@ -116,7 +117,7 @@ def _run_notes(cases: list[dict[str, Any]], manifest: Mapping[str, Any]) -> Iter
         name, status = case.get("case_id"), case.get("status", "complete")
         if status == "failed":
             reason = (case.get("error") or {}).get("message") or "no reason given"
-            yield f"case {name} failed ({reason}); it is left out of the qrels, as of the original's means"
+            yield f"case {name} failed ({reason}); it gives no judgments, as the original left it out of its means"
         elif status == "not_evaluable" or not _expected(case):
             yield f"case {name} expects no id, so it is not evaluable"
         elif not case.get("retrieved_hpo_ids"):
@@ -131,6 +132,7 @@ def _run_notes(cases: list[dict[str, Any]], manifest: Mapping[str, Any]) -> Iter
 def import_summary(content: Mapping[str, Any], _where: str) -> ImportedCollection:
     """Import a summary: means, and scores by case where it lists them."""
     imported = ImportedCollection(f"summary of HPO retrieval with {content.get('model') or 'an unnamed model'}")
+    imported.made = str(content.get("timestamp") or content.get("run_id") or "")
     _add_summary(imported, content)
     if all(score.query is None for score in imported.scores):
         imported.notes.append("the summary holds means only: without scores by case, no difference can be tested")

@@ -17,7 +17,16 @@ METADATA_TEXTS = ("dataset_id", "version", "language", "description")
 CASE_TEXTS = ("case_id", "text", "description", "language", "hpo_domain")
 CASE_KEYS = (*CASE_TEXTS, "expected_hpo_ids", "hpo_ids", "difficulty", "category")
 HPO_ID = r"^HP:\d{7}$"
-LANGUAGE = r"^[a-z]{2}(-[A-Za-z0-9]+)*$"
+ISO_639_1 = """
+aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es et
+eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk
+kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny
+oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk
+tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
+LANGUAGE_CODES = frozenset(ISO_639_1.split())
+LANGUAGE = rf"^({'|'.join(sorted(LANGUAGE_CODES))})(-[A-Za-z0-9]+)*$"
+"""A code of ISO 639-1, with or without a region: de, pt-BR."""
 LANGUAGES = {
     "de": ("german", "deutsch"),
     "en": ("english", "englisch"),
@@ -41,7 +50,7 @@ class Problem(Record):
 
 def test_case_schema() -> dict[str, Any]:
     """Return the JSON schema of the test-case file: a list of cases, or an object with metadata and cases."""
-    ids = {"type": "array", "items": {"type": "string", "pattern": HPO_ID}}
+    ids = {"type": "array", "minItems": 1, "items": {"type": "string", "pattern": HPO_ID}}
     case = {
         "type": "object",
         "required": ["text"],
@@ -51,7 +60,7 @@ def test_case_schema() -> dict[str, Any]:
             "text": {**_TEXT, "pattern": r"\S", "description": "what is searched for"},
             "description": _TEXT,
             "language": {**_TEXT, "pattern": LANGUAGE, "description": "overrides the language of the file"},
-            "expected_hpo_ids": {**ids, "description": "may be empty: the case is then not evaluable"},
+            "expected_hpo_ids": {**ids, "description": "at least one: a case without any cannot be evaluated"},
             "hpo_ids": {**ids, "description": "another name of expected_hpo_ids"},
             "difficulty": {"enum": list(DIFFICULTIES)},
             "category": {"enum": list(CATEGORIES), "description": "which kind of match is needed"},
@@ -87,8 +96,11 @@ def unknown_keys(cases: list[Mapping[str, Any]]) -> list[str]:
 
 
 def valid_cases(content: Any, where: str) -> list[Any]:
-    """Return the cases, or raise with the first few problems where there are any."""
-    problems = problems_of(content)
+    """Return the cases, or raise with the first few problems where there are any.
+
+    A case that expects no id is no reason to refuse the others: whoever imports them makes a note.
+    """
+    problems = problems_of(content, allow_no_ids=True)
     if problems:
         listed = [f"  {problem}" for problem in problems[:5]]
         if len(problems) > 5:
@@ -100,8 +112,8 @@ def valid_cases(content: Any, where: str) -> list[Any]:
     return list(content["test_cases"] if isinstance(content, Mapping) else content)
 
 
-def problems_of(content: Any) -> list[Problem]:
-    """Return everything that the schema would object to, in words."""
+def problems_of(content: Any, *, allow_no_ids: bool = False) -> list[Problem]:
+    """Return everything that the schema would object to, in words; with `allow_no_ids`, but for cases without ids."""
     problems: list[Problem] = []
     cases, where = content, "the file"
     if isinstance(content, Mapping):
@@ -114,7 +126,7 @@ def problems_of(content: Any) -> list[Problem]:
     if not cases:
         return [*problems, Problem("test_cases", "there is not a single one")]
     for i, case in enumerate(cases):
-        problems += _case_problems(case, f"test_cases[{i}]")
+        problems += _case_problems(case, f"test_cases[{i}]", allow_no_ids=allow_no_ids)
     first: dict[str, int] = {}
     for i, case in enumerate(cases):
         name = case.get("case_id") if isinstance(case, Mapping) else None
@@ -124,7 +136,7 @@ def problems_of(content: Any) -> list[Problem]:
     return problems
 
 
-def _case_problems(case: Any, where: str) -> Iterator[Problem]:
+def _case_problems(case: Any, where: str, *, allow_no_ids: bool) -> Iterator[Problem]:
     if not isinstance(case, Mapping):
         yield Problem(where, f"{shown(case)} is not an object")
         return
@@ -135,13 +147,13 @@ def _case_problems(case: Any, where: str) -> Iterator[Problem]:
     if case.get("case_id") == "":
         yield Problem(f"{where}.case_id", "it is empty")
     yield from _text_problems(case, CASE_TEXTS, where)
-    yield from _id_problems(case, where)
+    yield from _id_problems(case, where, allow_no_ids=allow_no_ids)
     for name, choices in (("difficulty", DIFFICULTIES), ("category", CATEGORIES)):
         if name in case and case[name] not in choices:
             yield Problem(f"{where}.{name}", f"{shown(case[name])} is not one of {', '.join(choices)}")
 
 
-def _id_problems(case: Mapping[str, Any], where: str) -> Iterator[Problem]:
+def _id_problems(case: Mapping[str, Any], where: str, *, allow_no_ids: bool) -> Iterator[Problem]:
     given = [name for name in ("expected_hpo_ids", "hpo_ids") if name in case]
     if not given:
         yield Problem(where, "it has no expected_hpo_ids")
@@ -149,6 +161,8 @@ def _id_problems(case: Mapping[str, Any], where: str) -> Iterator[Problem]:
         if not isinstance(case[name], list):
             yield Problem(f"{where}.{name}", f"{shown(case[name])} is not a list")
             continue
+        if not case[name] and not allow_no_ids:
+            yield Problem(f"{where}.{name}", "it expects no id, so that nothing could be found")
         for i, found in enumerate(case[name]):
             if not isinstance(found, str) or not re.fullmatch(HPO_ID, found):
                 yield Problem(f"{where}.{name}[{i}]", f"{shown(found)} is not an HPO id: HP: and seven digits")
@@ -165,7 +179,7 @@ def _text_problems(record: Any, names: tuple[str, ...], where: str) -> Iterator[
     language = record.get("language")
     if isinstance(language, str) and not re.search(LANGUAGE, language):
         code = language_of_word(language)
-        wanted = f"write {code}" if code else "write de, en, fr …"
+        wanted = f"write {code}" if code else "write a code of ISO 639-1, such as de, en or fr"
         yield Problem(f"{where}.language", f"{shown(language)} is not a language code: {wanted}")
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from rankscope.errors import FormatError
-from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, objects_in, present, text_of
+from rankscope.predecessors.importers.content import (
+    a_list,
+    an_object,
+    number_or_none,
+    objects_in,
+    present,
+    query_id,
+    text_of,
+)
 from rankscope.predecessors.importers.model import ImportedCollection, ImportedDoc
 
 _FIELDS = ("episode_title", "podcast_id", "podcast_title", "published_at", "text")
-
-
-def query_id(text: str) -> str:
-    return re.sub(r"[^\w]+", "-", text.strip().lower()).strip("-") or "query"
 
 
 def import_judgments(content: Mapping[str, Any], where: str) -> ImportedCollection:
@@ -56,15 +59,14 @@ def import_results(
     name = query_id(query) if query else "query"
     imported = ImportedCollection(title)
     imported.add_query(name, query)
-    docs: dict[str, ImportedDoc] = {}
+    imported.is_nameless = not query
     for record, place in objects_in(content, where, key="results", what="result"):
         episode = text_of(record, "episode_id", place)
         distance = number_or_none(record.get("_distance", record.get("distance")))
         percent = number_or_none(record.get("relevance"))
         score = 1.0 - distance if distance is not None else None if percent is None else percent / 100
         imported.add_results("podcast-search", name, [(episode, score)])
-        docs[episode] = ImportedDoc(episode, present(record, *_FIELDS))
-    imported.docs += docs.values()
+        imported.add_doc(episode, present(record, *_FIELDS))
     if not query:
         imported.notes.append(
             'the results do not say what was searched for: the query is called "query"; say --query TEXT'
@@ -76,8 +78,10 @@ def import_export(content: Mapping[str, Any], where: str, *, query: str | None) 
     """Import the app's export: results, with what was searched for and when."""
     metadata = an_object(content.get("metadata") or {}, f"{where}: metadata")
     results = content["results"]
-    searched = query or metadata.get("query")
-    imported = import_results(results, where, query=searched, title="export of the podcast search")
+    imported = import_results(
+        results, where, query=metadata.get("query") or query, title="export of the podcast search"
+    )
+    imported.made = str(metadata.get("export_date") or "")
     stated = metadata.get("result_count")
     if stated not in (None, len(results)):
         imported.notes.append(f"result_count is {stated}, but there are {len(results)} results")

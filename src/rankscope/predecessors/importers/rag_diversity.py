@@ -13,6 +13,7 @@ from rankscope.predecessors.importers.model import ImportedCollection, ImportedD
 def import_report(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import a report: means by method, and nothing by query."""
     imported = ImportedCollection(f"report of the RAG benchmark on {content.get('dataset') or 'an unnamed dataset'}")
+    imported.made = str(content.get("timestamp") or "")
     for method, found in an_object(content.get("metrics"), f"{where}: metrics").items():
         if "error" in an_object(found, f"{where}: metrics of {method}"):
             imported.notes.append(f"method {method} failed: {found['error']}")

@@ -39,7 +39,7 @@ OURS = (
     ("positions", "positions:PositionsChart", "runs", "at which rank the first relevant doc stands"),
     ("overlap", "heat:OverlapChart", "runs", "how alike the rankings of systems are, pair by pair"),
     ("relevance_diversity", "maps:RelevanceDiversityChart", "runs", "systems by relevance and diversity, with a front"),
-    ("trend", "lines:TrendChart", "score_files", "a value over time or versions, with its target"),
+    ("trend", "trend:TrendChart", "score_files", "a value over time or versions, with its target"),
     ("quality_latency", "maps:QualityLatencyChart", "", "systems by latency and quality, with a front"),
 )
 """Name, place, what commands draw it from, and summary of each kind: help need not load them."""

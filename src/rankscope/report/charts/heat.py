@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from msgspec.structs import asdict
 
-from rankscope.analysis.overview import SEEN_DOCS, run_overlap
+from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
 from rankscope.comparison.records import Comparison
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
@@ -298,7 +298,10 @@ class OverlapChart(Chart):
         if len(data.runs) < 2:
             raise OptionError("overlap needs at least two runs")
         depth = min(SEEN_DOCS, data.policies.depth or SEEN_DOCS)
-        found = run_overlap(data.qrels, data.runs, data.policies, depth=depth)
+        return cls.from_overlap(run_overlap(data.qrels, data.runs, data.policies, depth=depth))
+
+    @classmethod
+    def from_overlap(cls, found: RunOverlap) -> OverlapChart:
         matrices = found.shared.tolist(), found.rbo.tolist()
         return cls(found.names, *matrices, found.depth, title="What the systems have in common")
 

@@ -1,28 +1,24 @@
-"""Lines: a measure against its cut-off, precision against recall, and a value over time or versions."""
+"""Lines: a measure against its cut-off, and precision against recall."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Self
 
 from rankscope.analysis.overview import RECALLS, precision_by_recall, scores_by_cutoff
-from rankscope.comparison.known_measures import with_directions
-from rankscope.errors import OptionError, did_you_mean
-from rankscope.measures.score_files import read_scores
+from rankscope.errors import OptionError
 from rankscope.printable import counted
 from rankscope.records import Record, replace
 from rankscope.report.charts import axes
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import Axis, Plot, Scale, fixed_axis, linear_axis, log_axis
-from rankscope.report.charts.chart import Better, Chart
+from rankscope.report.charts.axes import Axis, Plot, fixed_axis, linear_axis, log_axis
+from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing
-from rankscope.report.charts.palette import AXIS, BAD, BG, DASHES, GOOD, MARKERS, SERIES, marker
-from rankscope.report.charts.sources import RunData, better_of, weighted_words
-from rankscope.report.charts.svg import Attribute, Attributes, element, group, polyline, shortened, straight, tip
+from rankscope.report.charts.palette import AXIS, DASHES, MARKERS, SERIES, marker
+from rankscope.report.charts.sources import RunData, weighted_words
+from rankscope.report.charts.svg import Attribute, Attributes, element, group, polyline, straight, tip
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
@@ -30,9 +26,6 @@ MOST_NAMED = len(SERIES)
 """More lines cannot be distinguished; those behind them are thin and grey, with their name as a tooltip."""
 MOST_MARKED = 16  # points of a line with markers; a lone point always has one
 WIDE_RANGE = 20  # from this ratio on the cut-offs stand on a logarithmic axis
-TARGET: Attributes = {"stroke": SERIES[5], "stroke_dasharray": "7 4"}
-MISSED: Attributes = {"fill": BG, "stroke": BAD, "stroke_width": 2}
-MOST_MARKED_IN_TREND = 120
 TENTHS = tuple(i / 10 for i in range(0, 11, 2))
 
 
@@ -196,126 +189,3 @@ def band_of(line: ChartLine, plot: Plot, colour: str) -> str:
 
 def stroke_of(i: int) -> Attributes:
     return {"stroke": SERIES[i], "stroke_width": 2, "stroke_dasharray": DASHES[i], "stroke_linejoin": "round"}
-
-
-class TrendPoint(Record):
-    """A value at a time or version, called `label`; `at` is its place in time, in any unit."""
-
-    label: str
-    value: float
-    low: float = n.NAN
-    high: float = n.NAN
-    at: float | None = None
-
-
-class TrendChart(Chart):
-    """A value over time with its band; values that miss the target are hollow squares."""
-
-    points: Sequence[TrendPoint]
-    measure: str
-    target: float | None = None
-    better: Better = "higher"
-    x_label: str = ""
-
-    @classmethod
-    def from_score_files(
-        cls, paths: Sequence[str], *, measure: str | None = None, system: str | None = None, target: float | None = None
-    ) -> TrendChart:
-        """Return one system's mean in several files, each a point in time; the first system and measure by default."""
-        points, name = [], measure
-        better: Better = "higher"
-        for path in paths:
-            scores = with_directions(read_scores([path], measure=measure))
-            name = name or scores.measures[0]
-            better = better_of(scores, name)
-            followed = system or next(iter(scores))
-            if followed not in scores:
-                hint = did_you_mean(followed, scores) or f"there are {', '.join(scores)}"
-                raise OptionError(f"{path}: there is no system {followed!r}", hint=hint)
-            mean = mean_of(scores[followed], name)
-            points.append(TrendPoint(Path(path).stem, mean.value, *mean.ends))
-        return cls(
-            points, str(name), title=f"{name} over time", target=target, better=better, subtitle=str(system or "")
-        )
-
-    def checked(self) -> Self:
-        n.require(self.points, "points")
-        placed = [point.at is not None for point in self.points]
-        if any(placed) != all(placed):
-            hint = "give `at` for all or for none"
-            raise OptionError("some points have a place in time and some have none", hint=hint)
-        points = []
-        for i, point in enumerate(self.points):
-            at = n.checked(i if point.at is None else point.at, point.label)
-            if math.isnan(at):
-                raise OptionError("a point has no place in time (NaN)", hint="leave the point out")
-            points.append(replace(n.checked_estimate(point, point.label), at=at))
-        n.require_defined((point.value for point in points), "value")
-        target = None if self.target is None else n.checked(self.target, "target")
-        return replace(self, points=sorted(points, key=lambda point: point.at or 0), target=target)
-
-    @cached_property
-    def line(self) -> ChartLine:
-        columns = [[getattr(point, name) for point in self.points] for name in ("at", "value", "low", "high")]
-        return ChartLine("", *columns)
-
-    def misses(self, value: float) -> bool:
-        if self.target is None:
-            return False
-        return value < self.target if self.better == "higher" else value > self.target
-
-    def records(self) -> list[dict[str, Any]]:
-        return [{"label": p.label, "value": p.value, "low": p.low, "high": p.high} for p in self.points]
-
-    def alt(self) -> str:
-        known = [point for point in self.points if math.isfinite(point.value)]
-        first, last = known[0], known[-1]
-        goal = ""
-        if self.target is not None:
-            missed = sum(self.misses(point.value) for point in known)
-            goal = f" {missed:,} of {len(known):,} miss the target of {n.shown(self.target)}."
-        return (
-            f"{self.measure} from {n.shown(first.value)} at {first.label} to {n.shown(last.value)} at {last.label}, "
-            f"{counted(len(known), 'value')}.{goal}"
-        )
-
-    def draw(self, drawing: Drawing) -> None:
-        line, layout = self.line, drawing.layout
-        covered = [*line.y, *(line.low or ()), *(line.high or ())]
-        if self.target is not None:
-            covered.append(self.target)
-            words = "at least" if self.better == "higher" else "at most"
-            keys = [(straight(0, 0, SWATCH, 0, **TARGET), f"target: {words} {n.shown(self.target)}")]
-            if any(map(self.misses, line.y)):
-                keys.append((marker("square", SWATCH / 2, 0, 4, **MISSED), "target missed"))
-            drawing.legend(keys)
-        height = 260 if layout.is_wide else 220
-        box, scale = axes.draw_y_axis(drawing, linear_axis(covered), self.measure, height=height)
-        first, last = line.x[0], line.x[-1]
-        if first == last:  # a lone point stands in the middle
-            first, last = first - 1 - abs(first), first + 1 + abs(first)
-        plot = Plot(box, Scale(first, last, box.left + 10, box.right - 10), scale)
-        if self.target is not None:
-            drawing.add(straight(box.left, scale(self.target), box.right, scale(self.target), **TARGET))
-        drawing.add(band_of(line, plot, GOOD))
-        drawing.add(path_of(line, plot, stroke=GOOD, stroke_width=2))
-        drawing.add(*self.markers(plot))
-        drawing.add(straight(box.left, box.bottom, box.right, box.bottom, stroke=AXIS))
-        drawing.y = box.bottom + 4
-        labels = [shortened(point.label, layout.inner / 3, layout.size) for point in self.points]
-        axes.write_below(drawing, [plot.x(x) for x in reversed(line.x)], reversed(labels))
-        axes.axis_name(drawing, self.x_label, box)
-
-    def markers(self, plot: Plot) -> list[str]:
-        """Return a marker per value, as long as they have room; those that miss the target always have one."""
-        reached, missed = [], []
-        for x, point in zip(self.line.x, self.points, strict=True):
-            if not math.isfinite(point.value):
-                continue
-            words = tip(f"{point.label}: {n.with_interval(point.value, point.low, point.high)}")
-            place = plot.x(x), plot.y(point.value)
-            if self.misses(point.value):
-                missed.append(marker("square", *place, 4, words))
-            elif len(self.points) <= MOST_MARKED_IN_TREND:
-                reached.append(marker("disc", *place, 3.8, words))
-        return [group(reached, fill=GOOD), group(missed, **MISSED)]

@@ -25,9 +25,11 @@ from rankscope.stats.interval import LEVEL, percent
 
 if TYPE_CHECKING:
     from rankscope.experiment.results import CollectionResult
+    from rankscope.measures.scores import Scores
 
 FRONT: svg.Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
 HALO: dict[str, Any] = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
+OF_DIVERSITY = (MeasureFamily.DIVERSITY, MeasureFamily.EMBEDDING, MeasureFamily.VARIETY)
 APART = 7
 """How near to a point nothing is written."""
 
@@ -179,20 +181,40 @@ class RelevanceDiversityChart(MapChart):
     @classmethod
     def from_runs(cls, data: RunData) -> RelevanceDiversityChart:
         """Return the runs by a measure of relevance and one of diversity: the first of each kind among those given."""
-        families = (MeasureFamily.DIVERSITY, MeasureFamily.EMBEDDING, MeasureFamily.VARIETY)
         parsed = parse_measures(data.measures) if data.measures else ()
-        diverse = next((m for m in parsed if m.spec.family in families), None)
-        relevant = next((m for m in parsed if m.spec.family not in families), parse_measure("nDCG@10"))
+        diverse = next((m for m in parsed if m.spec.family in OF_DIVERSITY), None)
+        relevant = next((m for m in parsed if m.spec.family not in OF_DIVERSITY), parse_measure("nDCG@10"))
         if diverse is None:
             hint = 'for example -m "nDCG@10 ILD@10"'
             raise OptionError("the map needs a measure of diversity beside one of relevance", hint=hint)
         scores = data.evaluate([relevant, diverse])
+        return cls._by(scores, *scores.measures)
+
+    @classmethod
+    def from_scores(cls, scores: Scores, primary: str) -> RelevanceDiversityChart:
+        """Return the systems by the primary measure, where it is one of relevance, and what was measured of diversity.
+
+        Both are measures of which more is better; of several the first is taken, one by embeddings before others.
+        """
+        measures = [measure for measure in scores.measures if better_of(scores, measure) == "higher"]
+        family_of = {measure: parse_measure(measure).spec.family for measure in measures}
+        diverse = sorted(
+            (measure for measure in measures if family_of[measure] in OF_DIVERSITY),
+            key=lambda measure: family_of[measure] != MeasureFamily.EMBEDDING,
+        )
+        relevant = sorted((measure for measure in measures if measure not in diverse), key=primary.__ne__)
+        if len(scores) < 2 or not diverse or not relevant:
+            raise OptionError("the map needs two systems, and a measure of diversity beside one of relevance")
+        return cls._by(scores, relevant[0], diverse[0])
+
+    @classmethod
+    def _by(cls, scores: Scores, relevant: str, diverse: str) -> RelevanceDiversityChart:
         points = []
         for name, run in scores.items():
-            x, y = (mean_of(run, measure) for measure in scores.measures)
+            x, y = (mean_of(run, measure) for measure in (relevant, diverse))
             points.append(MapPoint(name, x.value, y.value, *x.ends, *y.ends))
         subtitle = ", ".join(filter(None, (weighted_words(scores), f"with {percent(LEVEL)} intervals")))
-        return cls(points, *scores.measures, title="Relevance and diversity", subtitle=subtitle)
+        return cls(points, relevant, diverse, title="Relevance and diversity", subtitle=subtitle)
 
     @property
     def axis_labels(self) -> tuple[str, str]:

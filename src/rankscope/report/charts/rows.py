@@ -69,7 +69,7 @@ class ForestChart(Chart):
         return cls(
             rows,
             title=f"Difference in {comparison.primary}{against}",
-            subtitle=f"{group.name or f'{len(group.query_ids)} queries'}, {intervals}",
+            subtitle=f"{group.name or counted(len(group.query_ids), 'query')}, {intervals}",
             measure=comparison.primary,
             better=better_of(comparison.scores, comparison.primary),
             margin=comparison.settings.margin or None,

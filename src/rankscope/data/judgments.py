@@ -1,0 +1,147 @@
+"""Single judgments: who said what of a doc, when; one line each, which are added to and never changed.
+
+Qrels hold one grade for a query and a doc. Where they come from is kept here: grades, but also flags with a note, and
+choices ("this is the one I would take"), of people and of judges that are models. A file of them is JSONL, sorted by
+uuid, so that two files merge line by line.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from rankscope.errors import FormatError
+from rankscope.io.files import write_jsonl
+from rankscope.io.source import PathLike
+from rankscope.io.table import read_rows
+from rankscope.records import Record, from_builtins, replace, to_builtins
+
+_NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")  # that of addresses (RFC 4122)
+
+JudgmentStatus = Literal["ok", "skipped", "cannot_tell", "withdrawn", "unparsable", "out_of_scale", "refused", "failed"]
+"""Of people the first four, of judges that are models `ok` and the last four. Only `ok` may have a grade."""
+
+
+class JudgmentSource(Record, omit_defaults=True):
+    """Who judged: a person, or a judge that is a model."""
+
+    kind: Literal["person", "judge"]
+    id: str = ""
+    """Of a person, where it is known."""
+    name: str = ""
+    """Of a judge."""
+    model: str = ""
+    """Of a judge, as it is called where it runs."""
+
+
+class SingleJudgment(Record, kw_only=True, forbid_unknown_fields=True):
+    """What somebody said of one doc for one query."""
+
+    query: str
+    doc: str
+    source: JudgmentSource
+    uuid: str = ""
+    """Made by whoever writes the judgment down first; the same judgment, sent again, has the same one."""
+    grade: float | None = None
+    """How relevant the doc is; None where no grade was given."""
+    scale: tuple[float, ...] | None = None
+    """All grades that could be given."""
+    status: JudgmentStatus = "ok"
+    flag: bool = False
+    """Whether the doc was marked as wrong for the query."""
+    choice: bool = False
+    """Whether it is the one that would be taken."""
+    note: str = ""
+    at: str | None = None
+    """When, as ISO 8601; None where it is not known."""
+    purpose: Literal["audit", "other"] = "other"
+    """`audit`: drawn at random by a plan; all else is `other`."""
+    system: str | None = None
+    """The system in whose list the doc was shown."""
+
+
+def with_uuid(judgment: SingleJudgment) -> SingleJudgment:
+    """Return a judgment with a uuid made from what it says, so that importing it again gives the same one."""
+    content = json.dumps(to_builtins(replace(judgment, uuid="")), sort_keys=True, ensure_ascii=True)
+    return replace(judgment, uuid=str(uuid.uuid5(_NAMESPACE, content)))
+
+
+def write_judgments(judgments: Iterable[SingleJudgment], path: str | Path) -> None:
+    """Write one line each, sorted by uuid."""
+    write_jsonl(to_builtins(sorted(judgments, key=lambda judgment: judgment.uuid)), Path(path))
+
+
+def read_judgments(path: PathLike) -> tuple[SingleJudgment, ...]:
+    """Return the judgments in a file of JSONL; a line that is none is an error."""
+    return check_judgments(read_rows(path, format="jsonl"), where=str(path))
+
+
+def check_judgments(rows: Iterable[tuple[int, Mapping[str, Any]]], *, where: str) -> tuple[SingleJudgment, ...]:
+    """Return numbered rows as judgments, each uuid once."""
+    found: dict[str, SingleJudgment] = {}
+    for number, row in rows:
+        place = f"{where}:{number}"
+        judgment = from_builtins(SingleJudgment, dict(row), where=f"{place}: ")
+        if problem := problem_with(judgment):
+            raise FormatError(f"{place}: {problem}", hint="docs/formats.md says what a judgment holds")
+        if found.setdefault(judgment.uuid, judgment) != judgment:
+            raise FormatError(f"{place}: the uuid {judgment.uuid} stands for another judgment, too")
+    return tuple(found.values())
+
+
+def problem_with(judgment: SingleJudgment) -> str:
+    """Return what a judgment says that it cannot say; empty where it is fine."""
+    try:
+        uuid.UUID(judgment.uuid)
+        if judgment.at is not None:
+            datetime.fromisoformat(judgment.at)
+    except ValueError:
+        return f"its uuid is {judgment.uuid!r} and its time {judgment.at!r}; one of them cannot be read"
+    if not judgment.query or not judgment.doc:
+        return "it has no query or no doc"
+    if judgment.grade is not None and judgment.status != "ok":
+        return f"it has a grade, but its status is {judgment.status}"
+    if judgment.grade is not None and judgment.scale is not None and judgment.grade not in judgment.scale:
+        return f"its grade {judgment.grade:g} is not on its scale {', '.join(f'{grade:g}' for grade in judgment.scale)}"
+    if judgment.status == "ok" and judgment.grade is None and not judgment.flag and not judgment.choice:
+        return "it says nothing: no grade, no flag, no choice"
+    return ""
+
+
+class JudgmentSummary(Record):
+    """How many judgments of one kind there are, and of what."""
+
+    n: int
+    by_system: dict[str, int]
+    by_doc: dict[str, int]
+    """The docs that were judged so most often come first."""
+    notes: dict[str, int]
+    """What was noted, with how often."""
+
+    @property
+    def in_words(self) -> str:
+        """For example `parallel 2, algorithmic 1; most often p2 (2); "wrong city" 2`."""
+        systems = ", ".join(f"{name} {n}" for name, n in self.by_system.items())
+        often = [f"{doc} ({n})" for doc, n in list(self.by_doc.items())[:3] if n > 1]
+        noted = [f'"{note}" {n}' for note, n in list(self.notes.items())[:3]]
+        parts = (systems, f"most often {', '.join(often)}" if often else "", ", ".join(noted))
+        return "; ".join(part for part in parts if part)
+
+
+def summarise_judgments(judgments: Sequence[SingleJudgment]) -> JudgmentSummary:
+    def counted(values: Iterable[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for value in values:
+            found[value] = found.get(value, 0) + 1
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    return JudgmentSummary(
+        len(judgments),
+        counted(judgment.system for judgment in judgments if judgment.system),
+        counted(judgment.doc for judgment in judgments),
+        counted(judgment.note for judgment in judgments if judgment.note),
+    )

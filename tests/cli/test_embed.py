@@ -1,0 +1,182 @@
+"""`rankscope embed`: vectors of docs and queries as files, the same that a run measures diversity by."""
+
+import json
+
+import numpy as np
+import pytest
+
+import rankscope as rs
+
+ENCODER = '''
+def encode(texts):
+    """Count letters: a vector that can be checked by hand."""
+    return [[float(text.count(letter)) for letter in "abc"] for text in texts]
+
+
+def other(texts):
+    return [[float(len(text)), 1.0] for text in texts]
+'''
+PROJECT = """
+measures = ["nDCG@3", "ILD@3"]
+
+[collections.letters]
+path = "letters"
+
+[systems.counts]
+type = "dense"
+model = "letter_counts:encode"
+
+[systems.lengths]
+type = "dense"
+model = "letter_counts:other"
+similarity = "dot"
+
+[systems.words]
+type = "bm25"
+"""
+DOCS = {"d1": "aa", "d2": "ab", "d3": "cc", "d4": "b"}
+
+
+@pytest.fixture
+def letters(tmp_path, monkeypatch):
+    """Go to the folder of a project whose vectors are known: (1, 0, 0), (1, 1, 0)/√2, (0, 0, 1), (0, 1, 0)."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "letter_counts.py").write_text(ENCODER)
+    (tmp_path / "rankscope.toml").write_text(PROJECT)
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text("".join(json.dumps({"_id": i, "text": t}) + "\n" for i, t in DOCS.items()))
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "a b"}\n{"_id": "q2", "text": "c"}\n')
+    (folder / "qrels.txt").write_text("q1 0 d2 1\nq2 0 d3 1\n")
+    return tmp_path
+
+
+HALF = 0.5**0.5
+EXPECTED = [[1, 0, 0], [HALF, HALF, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_docs_with_their_ids_beside_them(rankscope, letters):
+    done = rankscope("embed", "letters", "-o", "docs.npy")
+    assert done.code == 0
+    assert done.out.startswith("docs.npy and docs.ids.txt: 4 docs, 3 dimensions, of the system counts\n")
+    assert 'next: rankscope evaluate QRELS RUN -m "nDCG@10 ILD@10" --embeddings docs.npy' in done.out
+    np.testing.assert_allclose(np.load("docs.npy"), EXPECTED, atol=1e-7)
+    assert (letters / "docs.ids.txt").read_text() == "d1\nd2\nd3\nd4\n"
+
+
+def test_docs_and_ids_in_one_file(rankscope, letters):
+    assert rankscope("embed", "letters", "--system", "lengths", "-o", "docs.npz").code == 0
+    made = np.load("docs.npz")
+    assert made["ids"].tolist() == list(DOCS)
+    assert made["vectors"].tolist() == [[2, 1], [2, 1], [2, 1], [1, 1]]
+
+
+def test_queries(rankscope, letters):
+    done = rankscope("embed", "letters", "--queries", "-o", "queries.npy")
+    assert done.out == "queries.npy and queries.ids.txt: 2 queries, 3 dimensions, of the system counts\n"
+    np.testing.assert_allclose(np.load("queries.npy"), [[HALF, HALF, 0], [0, 0, 1]], atol=1e-7)
+
+
+def test_only_what_runs_have_retrieved(rankscope, letters):
+    (letters / "one.run").write_text("q1 Q0 d4 1 2 one\nq1 Q0 d1 2 1 one\n")
+    (letters / "two.run").write_text("q2 Q0 d3 1 2 two\n")
+    assert rankscope("embed", "letters", "--run", "one.run", "--run", "two.run", "-o", "found.npy").code == 0
+    assert (letters / "found.ids.txt").read_text() == "d1\nd3\nd4\n"
+    np.testing.assert_allclose(np.load("found.npy"), [EXPECTED[0], EXPECTED[2], EXPECTED[3]], atol=1e-7)
+    (letters / "alien.run").write_text("q1 Q0 elsewhere 1 2 alien\n")
+    done = rankscope("embed", "letters", "--run", "alien.run", "-o", "none.npy")
+    assert done.code == 2
+    assert "letters has none of the docs" in done.err
+    assert not (letters / "none.npy").exists()
+
+
+@pytest.mark.parametrize("file", ["docs.npy", "docs.npz"])
+def test_evaluate_gives_the_diversity_of_the_run(rankscope, letters, file):
+    found = rs.run_project(letters).collections[0].scores
+    assert rankscope("embed", "letters", "-o", file).code == 0
+    runs = [f"results/runs/letters/{name}.trec.gz" for name in ("counts", "lengths")]
+    again = rs.evaluate("letters/qrels.txt", runs, ["ILD@3"], embeddings=file)
+    for name in ("counts", "lengths"):
+        assert again[name].column("ILD@3").tolist() == found[name].column("ILD@3").tolist()
+    # by hand: q1 finds d2, then d1 and d4 at equal scores; cosines 1/√2, 1/√2 and 0
+    assert found["counts"]["q1", "ILD@3"] == pytest.approx(((1 - HALF) + (1 - HALF) + 1) / 3, abs=1e-6)
+
+
+def test_vectors_of_a_run_are_read_from_its_cache(rankscope, letters):
+    rs.run_project(letters)
+    cached = sorted((letters / ".rankscope").rglob("*.npy"))
+    assert cached
+    states = [path.stat().st_mtime_ns for path in cached]
+    assert rankscope("embed", "letters", "-o", "docs.npy").code == 0
+    assert [path.stat().st_mtime_ns for path in sorted((letters / ".rankscope").rglob("*.npy"))] == states
+
+
+def test_a_folder_and_a_model_need_no_project(rankscope, letters):
+    pytest.importorskip("wordllama")
+    (letters / "rankscope.toml").unlink()
+    done = rankscope("embed", "letters", "-o", "docs.npy")
+    assert done.code == 0
+    assert "4 docs, 256 dimensions, of the model wordllama" in done.out
+
+
+def test_the_file_of_ids_that_is_read_first_is_the_one_that_is_written(rankscope, letters):
+    (letters / "docs.npy.ids.txt").write_text("x\ny\n")
+    assert rankscope("embed", "letters", "-o", "docs.npy").code == 0
+    assert (letters / "docs.npy.ids.txt").read_text() == "d1\nd2\nd3\nd4\n"
+
+
+def test_an_id_of_two_lines_has_room_in_an_archive_alone(rankscope, letters):
+    with (letters / "letters" / "corpus.jsonl").open("a") as stream:
+        stream.write('{"_id": "two\\nlines", "text": "abc"}\n')
+    done = rankscope("embed", "letters", "-o", "docs.npy")
+    assert done.code == 2
+    assert "npz" in done.err
+    assert rankscope("embed", "letters", "-o", "docs.npz").code == 0
+    assert np.load("docs.npz")["ids"].tolist()[-1] == "two\nlines"
+
+
+def test_it_says_where_run_measures_by_other_vectors(rankscope, letters):
+    np.savez("own.npz", ids=np.array(list(DOCS)), vectors=np.eye(4))
+    file = letters / "rankscope.toml"
+    file.write_text(file.read_text().replace('path = "letters"', 'path = "letters"\nembeddings = "own.npz"'))
+    done = rankscope("embed", "letters", "-o", "docs.npy")
+    assert "`rankscope run` measures diversity by" in done.err
+    assert "own.npz, not by these vectors" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["letters", "-o", "docs.csv"], "vectors are not written as 'docs.csv'"),
+        (["letters", "-o", "docs"], "use .npy or .npz"),
+        (["leters", "-o", "docs.npy"], "did you mean letters?"),
+        (["letters", "--system", "words", "-o", "docs.npy"], "words is of type bm25, which has no vectors of its own"),
+        (["letters", "--system", "count", "-o", "docs.npy"], "did you mean counts?"),
+        (["letters", "--system", "counts", "--model", "minilm", "-o", "docs.npy"], "give one of them"),
+        (["letters", "--queries", "--run", "x.run", "-o", "docs.npy"], "leave out one of them"),
+    ],
+)
+def test_what_is_refused(rankscope, letters, arguments, error):
+    done = rankscope("embed", *arguments)
+    assert done.code == 2
+    assert error in done.err
+    assert not list(letters.glob("docs*"))
+
+
+def test_a_project_without_dense_systems(rankscope, letters):
+    (letters / "rankscope.toml").write_text('[collections.letters]\npath = "letters"\n[systems.words]\ntype = "bm25"\n')
+    done = rankscope("embed", "letters", "-o", "docs.npy")
+    assert done.code == 2
+    assert "has no system of type dense" in done.err
+    assert "--model wordllama" in done.err
+
+
+def test_options_that_are_still_to_be_chosen(rankscope, letters):
+    file = letters / "rankscope.toml"
+    file.write_text(
+        file.read_text().replace('"letter_counts:encode"', '["letter_counts:encode", "letter_counts:other"]')
+    )
+    done = rankscope("embed", "letters", "--system", "counts", "-o", "docs.npy")
+    assert done.code == 2
+    assert "counts has several values for model" in done.err
+    assert rankscope("embed", "letters", "-o", "docs.npy").out.endswith("--embeddings docs.npy\n")

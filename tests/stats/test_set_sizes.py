@@ -1,0 +1,30 @@
+"""What sizes of query sets are good for: the words of the plan they come from, and differences by another library."""
+
+from __future__ import annotations
+
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from rankscope.stats.set_sizes import SIZES, size_in_words, size_with_differences, usual_differences
+
+
+def test_the_sizes_of_the_plan_have_their_words():
+    assert SIZES == {"tiny": 9, "small": 50, "standard": 200, "comprehensive": 500}  # the plan's table
+    assert size_in_words(8).startswith("too few even for a quick check")
+    assert size_in_words(9) == size_in_words(49) == "a quick check; 50 for development, 200 for publication"
+    assert size_in_words(50) == size_in_words(199) == "enough for development; 200 for publication"
+    assert size_in_words(200) == size_in_words(499) == "what publication usually takes"
+    assert size_in_words(500) == "a full benchmark"
+
+
+@pytest.mark.parametrize("n", [9, 50, 200, 500])
+def test_differences_beside_the_words(n):
+    effect = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
+    assert usual_differences(n) == pytest.approx({"nDCG": 0.18 * effect, "RR": 0.42 * effect}, rel=1e-4)
+
+
+def test_in_one_line():
+    assert size_with_differences(200) == (
+        "what publication usually takes (80% chance to find 0.036 in nDCG or 0.084 in RR, at spreads of 0.18 and 0.42)"
+    )
+    assert "%" not in size_with_differences(1)

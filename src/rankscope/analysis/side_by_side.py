@@ -49,6 +49,7 @@ class ShownDoc(Record):
     title: str
     """Empty where no docs are given."""
     snippet: Snippet
+    """Empty where no texts of docs are given."""
     grade: float | None
     """None where nobody judged the doc."""
     is_relevant: bool

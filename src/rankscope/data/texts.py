@@ -18,12 +18,8 @@ _SHORT = 2
 """Words of up to so many letters are marked only where a query has no longer ones."""
 
 
-class Snippet(LightRecord):
-    """A part of a doc's text, and where words of the query stand in it."""
-
-    text: str
-    marks: tuple[tuple[int, int], ...] = ()
-    """The start and the end of each word that is also one of the query's."""
+Snippet = tuple[tuple[str, bool], ...]
+"""A part of a doc's text, in pieces: each with whether it is a word of the query."""
 
 
 class Texts(LightRecord, eq=False):
@@ -64,10 +60,13 @@ class Texts(LightRecord, eq=False):
         wanted = query_words(self.queries.get(query, ""))
         found = [(match.start(), match.end()) for match in _WORD.finditer(text) if match[0].casefold() in wanted]
         start, stop = window(text, found, length)
-        before, after = "…" if start else "", "…" if stop < len(text) else ""
-        shift = len(before) - start
-        marks = tuple((first + shift, last + shift) for first, last in found if start <= first and last <= stop)
-        return Snippet(f"{before}{text[start:stop]}{after}", marks)
+        pieces, last = [("…" if start else "", False)], start
+        for first, end in found:
+            if start <= first and end <= stop:
+                pieces += [(text[last:first], False), (text[first:end], True)]
+                last = end
+        pieces += [(text[last:stop], False), ("…" if stop < len(text) else "", False)]
+        return tuple(piece for piece in pieces if piece[0])
 
 
 def texts_in(cells: Mapping[str, Any]) -> dict[str, str]:

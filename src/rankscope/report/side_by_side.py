@@ -93,7 +93,7 @@ def difference_items(found: SideBySide) -> Iterator[str]:
         one = b_docs.get(doc) or a_docs[doc]
         ranks = f"rank {rank_in(a_docs, found.b, doc)} to {rank_in(b_docs, found.a, doc)}"
         grade = "not judged" if one.grade is None else f"grade {one.grade:g}"
-        words = f": {marked_text(one.snippet)}" if one.snippet.text else ""
+        words = f": {marked_text(one.snippet)}" if one.snippet else ""
         yield f"{changes[doc]:+.4f} {one.title or doc} ({grade}, {ranks}){words}"
 
 
@@ -111,11 +111,7 @@ def rank_in(shown: dict[str, ShownDoc], other: ShownList, doc: str) -> str:
 
 def marked_text(snippet: Snippet) -> str:
     """Return a snippet with the query's words in brackets."""
-    parts, last = [], 0
-    for start, end in snippet.marks:
-        parts += [snippet.text[last:start], "[", snippet.text[start:end], "]"]
-        last = end
-    return "".join([*parts, snippet.text[last:]])
+    return "".join(f"[{piece}]" if is_word else piece for piece, is_word in snippet)
 
 
 def changes_report(found: QueryChanges) -> Report:

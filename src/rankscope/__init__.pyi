@@ -8,6 +8,8 @@ from rankscope.analysis.explain import Explanation as Explanation
 from rankscope.analysis.explain import explain as explain
 from rankscope.analysis.robustness import Robustness as Robustness
 from rankscope.analysis.robustness import robustness as robustness
+from rankscope.analysis.side_by_side import SideBySide as SideBySide
+from rankscope.analysis.side_by_side import side_by_side as side_by_side
 from rankscope.analysis.validate import ValidationReport as ValidationReport
 from rankscope.analysis.validate import validate as validate
 from rankscope.comparison.compare import compare as compare
@@ -179,6 +181,7 @@ __all__ = [
     "RunScores",
     "RunsLike",
     "Scores",
+    "SideBySide",
     "UnfinishedError",
     "UnknownKeywordError",
     "UnknownNameError",
@@ -205,6 +208,7 @@ __all__ = [
     "render",
     "robustness",
     "run_project",
+    "side_by_side",
     "trec_eval_text",
     "validate",
     "write_run",

@@ -37,6 +37,8 @@ def test_contributions_add_up_to_the_scores_and_moves_are_seen_from_the_first_li
     ]
     assert [doc.adds for doc in found.b.docs] == pytest.approx([3 / ideal, 1 / log2(2) / ideal, 0.0])
     assert found.missed == ("z",)
+    assert [(one.doc, one.rank_a, one.rank_b) for one in found.changes] == [("a", 4, 1)]  # b stays where it is
+    assert math.fsum(one.change for one in found.changes) == pytest.approx(found.difference)
     assert rs.SideBySide.from_json(found.to_json()) == found
 
 
@@ -50,6 +52,7 @@ def test_what_docs_add_is_the_score(old: list[str], new: list[str], grades: dict
     qrels = {"q": {"a": 1, **grades}}
     found = rs.side_by_side(qrels, {"q": old}, {"q": new}, "q", "AP", n_shown=8)
     by_evaluate = rs.evaluate(qrels, {"old": {"q": old}, "new": {"q": new}}, "AP")
+    assert math.fsum(one.change for one in found.changes) == pytest.approx(found.difference, abs=1e-9)
     for shown, name in ((found.a, "old"), (found.b, "new")):
         assert math.fsum(doc.adds for doc in shown.docs) == pytest.approx(by_evaluate[name]["q", "AP"])
 

@@ -17,6 +17,7 @@ CALLS = {
     "compare --chart": "compare qrels.txt bm25.run dense.run --chart differences -o OUT",
     "explain": f"explain qrels.txt bm25.run {QUERY} -o OUT",
     "explain --format": f"explain qrels.txt bm25.run {QUERY} --format json -o OUT",
+    "show": "show qrels.txt bm25.run dense.run -o OUT",
     "diagnose": "diagnose qrels.txt bm25.run -o OUT",
     "diagnose --format": "diagnose qrels.txt bm25.run --format table -o OUT",
     "convert": "convert bm25.run OUT",
@@ -32,7 +33,7 @@ CALLS = {
     "init": "init --collection nowhere --yes -o OUT",
     "split": "split nowhere -o OUT",
 }
-HTML = {"evaluate", "compare", "report", "run"}
+HTML = {"evaluate", "compare", "report", "run", "show"}
 """Those that can write pages."""
 FOLDERS = {"import", "collection"}
 

@@ -104,6 +104,10 @@ CASES: dict[str, list[Case]] = {
     "explain": [
         Case(("explain", "qrels.txt", "bm25.run", "--query", "soup-for-a-cold", "-m", "nDCG@5", "-o", "e.json"))
     ],
+    "show": [
+        Case(("show", "qrels.txt", "bm25.run", "dense.run", "--query", "soup-for-a-cold", "-o", "s.html")),
+        Case(("show", "qrels.txt", "bm25.run", "dense.run.gz", "-o", "s.json")),
+    ],
     "diagnose": [Case(("diagnose", "qrels.txt", "bm25.run", "-o", "d.json"))],
     "validate": [
         Case(("validate", "qrels.txt", "bm25.run", "--format", "json")),

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from rankscope.typing import MeasureLike, PolicyOptions
 
 SHOWN_DOCS = 10
+ROUNDING = 1e-12
+"""A difference below this is a 0 of which the last bits were lost."""
 
 Move = Literal["up", "down", "same", "new", "lost"]
 """What became of a doc from the first list to the second; lost and new: it is shown in one of them only."""
@@ -69,6 +71,19 @@ class ShownList(Record):
     docs: tuple[ShownDoc, ...]
 
 
+class DocChange(Record):
+    """A doc that adds another amount to the score in the second list."""
+
+    doc: str
+    title: str
+    snippet: Snippet
+    grade: float | None
+    rank_a: int | None
+    """None where the run does not have it."""
+    rank_b: int | None
+    change: float
+
+
 class SideBySide(StoredRecord):
     """Two runs' answers to one query."""
 
@@ -78,6 +93,8 @@ class SideBySide(StoredRecord):
     measure: str
     a: ShownList
     b: ShownList
+    changes: tuple[DocChange, ...]
+    """The docs that make the difference, shown or not, the most important first; they add up to it."""
     missed: tuple[str, ...]
     """Titles, or else ids, of relevant docs that neither list shows, the best first."""
 
@@ -156,7 +173,10 @@ def side_by_side(
     lowest = wanted.options.get("rel") or decided.relevance_level
     relevant = relevant_docs(judged, asked, lowest)
     shown = {*first[:n_shown], *second[:n_shown]}
-    texts = Texts.of(queries=queries, docs=docs, only=shown.union(relevant))
+    adds_a, adds_b = map(adds_by_doc, explained)
+    changes = {doc: adds_b.get(doc, 0.0) - adds_a.get(doc, 0.0) for doc in {**adds_a, **adds_b}}
+    changes = {doc: change for doc, change in changes.items() if abs(change) > ROUNDING}
+    texts = Texts.of(queries=queries, docs=docs, only=shown.union(relevant, changes))
     context = ListContext(asked, judged.judged[asked], frozenset(relevant), texts, n_shown)
     return SideBySide(
         asked,
@@ -164,6 +184,18 @@ def side_by_side(
         wanted.name,
         shown_list(context, str(loaded[0].name), explained[0], first, second, is_second=False),
         shown_list(context, str(loaded[1].name), explained[1], second, first, is_second=True),
+        changes=tuple(
+            DocChange(
+                doc,
+                texts.title(doc),
+                texts.snippet(asked, doc),
+                context.grade(doc),
+                rank_of(doc, first),
+                rank_of(doc, second),
+                changes[doc],
+            )
+            for doc in sorted(changes, key=lambda doc: -abs(changes[doc]))
+        ),
         missed=tuple(texts.title(doc) or doc for doc in relevant if doc not in shown),
     )
 
@@ -176,6 +208,11 @@ class ListContext(Record):
     relevant: frozenset[str]
     texts: Texts
     n_shown: int
+
+    def grade(self, doc: str) -> float | None:
+        """Return the grade of a doc, None where nobody judged it."""
+        grade = self.grade_of.get(doc, -1.0)
+        return grade if grade >= 0 else None
 
 
 def one_measure(measures: Sequence[Measure]) -> Measure:
@@ -202,6 +239,16 @@ def relevant_docs(qrels: Qrels, query: str, lowest: float) -> list[str]:
     return [doc for doc, _ in sorted(graded, key=lambda pair: (-pair[1], byte_order(pair[0])))]
 
 
+def adds_by_doc(explanation: Explanation) -> dict[str, float]:
+    """Return what each doc adds to the score."""
+    divisor = explanation.divisor or 1.0
+    return {step.doc: step.term / divisor for step in explanation.steps if step.doc is not None}
+
+
+def rank_of(doc: str, ranking: Sequence[str]) -> int | None:
+    return ranking.index(doc) + 1 if doc in ranking else None
+
+
 def shown_list(
     context: ListContext,
     run: str,
@@ -212,11 +259,10 @@ def shown_list(
     is_second: bool,
 ) -> ShownList:
     """Return the first docs of one run, each with its place in the other run's list."""
-    adds_of = {step.doc: step.term / (explanation.divisor or 1.0) for step in explanation.steps}
+    adds_of = adds_by_doc(explanation)
     rank_in_other = {doc: rank for rank, doc in enumerate(other, 1)}
     docs = []
     for rank, doc in enumerate(own[: context.n_shown], 1):
-        grade = context.grade_of.get(doc)
         other_rank = rank_in_other.get(doc)
         old, new = (other_rank, rank) if is_second else (rank, other_rank)
         docs.append(
@@ -225,7 +271,7 @@ def shown_list(
                 doc=doc,
                 title=context.texts.title(doc),
                 snippet=context.texts.snippet(context.query, doc),
-                grade=None if grade is None or grade < 0 else grade,
+                grade=context.grade(doc),
                 is_relevant=doc in context.relevant,
                 adds=adds_of.get(doc, 0.0),
                 other_rank=other_rank,

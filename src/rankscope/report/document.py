@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from rankscope.analysis.side_by_side import SideBySide
 from rankscope.records import Record, StoredRecord, or_none
 from rankscope.report.table import Table
 
@@ -104,7 +105,16 @@ class Figure(Record, tag="figure"):
     alt: str
 
 
-Block: TypeAlias = VerdictBlock | Signals | Estimates | Paragraph | Bullets | TableBlock | Figure
+class SideBySideBlock(Record, tag="side_by_side"):
+    """Two rankings of one query; media without columns of text show them as a table."""
+
+    title: str
+    sides: SideBySide
+    table: Table
+    """The same as a table."""
+
+
+Block: TypeAlias = VerdictBlock | Signals | Estimates | Paragraph | Bullets | TableBlock | SideBySideBlock | Figure
 
 
 class Section(Record):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
-from rankscope.analysis.side_by_side import QueryChange, QueryChanges, ShownDoc, ShownList, SideBySide
+from rankscope.analysis.side_by_side import QueryChange, QueryChanges, ShownDoc, SideBySide
 from rankscope.data.texts import Snippet, beginning
 from rankscope.printable import counted
-from rankscope.report.document import Block, Bullets, Paragraph, Report, TableBlock
+from rankscope.report.document import Block, Bullets, Paragraph, Report, SideBySideBlock, TableBlock
 from rankscope.report.table import Cell, Table
 
 TITLE_WIDTH = 40
@@ -19,8 +20,8 @@ N_LISTED = 10
 def side_by_side_report(found: SideBySide) -> Report:
     asked = f"“{found.query_text}”" if found.query_text else f"Query {found.query}"
     small_print = f" (query {found.query})" if found.query_text else ""
-    blocks: list[Block] = [Paragraph(score_sentence(found)), TableBlock("", ranking_table(found))]
-    if items := tuple(difference_items(found)):
+    blocks: list[Block] = [Paragraph(score_sentence(found)), SideBySideBlock("", found, ranking_table(found))]
+    if items := tuple(change_items(found)):
         blocks.append(Bullets("Docs that make the difference", items))
     if found.missed:
         named = ", ".join(beginning(title, TITLE_WIDTH) for title in found.missed[:5])
@@ -83,30 +84,15 @@ COLUMNS: dict[str, Callable[[ShownDoc | None], str]] = {
 }
 
 
-def difference_items(found: SideBySide) -> Iterator[str]:
-    """Yield the docs whose contributions differ, the greatest difference first, with their words."""
-    a_docs, b_docs = ({doc.doc: doc for doc in each.docs} for each in (found.a, found.b))
-    changes = {doc: adds_of(b_docs.get(doc)) - adds_of(a_docs.get(doc)) for doc in {**a_docs, **b_docs}}
-    for doc in sorted(changes, key=lambda doc: -abs(changes[doc])):
-        if abs(changes[doc]) < 5e-5:
-            return
-        one = b_docs.get(doc) or a_docs[doc]
-        ranks = f"rank {rank_in(a_docs, found.b, doc)} to {rank_in(b_docs, found.a, doc)}"
+def change_items(found: SideBySide) -> Iterator[str]:
+    """Yield the docs that make the difference, the greatest first, with their words."""
+    for one in found.changes[:N_LISTED]:
+        ranks = " to ".join("none" if rank is None else str(rank) for rank in (one.rank_a, one.rank_b))
         grade = "not judged" if one.grade is None else f"grade {one.grade:g}"
         words = f": {marked_text(one.snippet)}" if one.snippet else ""
-        yield f"{changes[doc]:+.4f} {one.title or doc} ({grade}, {ranks}){words}"
-
-
-def adds_of(doc: ShownDoc | None) -> float:
-    return doc.adds if doc else 0.0
-
-
-def rank_in(shown: dict[str, ShownDoc], other: ShownList, doc: str) -> str:
-    """Return a doc's rank in one list: from the list itself, or from what the other list says of it."""
-    if doc in shown:
-        return str(shown[doc].rank)
-    rank = next((one.other_rank for one in other.docs if one.doc == doc), None)
-    return "none" if rank is None else str(rank)
+        yield f"{one.change:+.4f} {one.title or one.doc} ({grade}, rank {ranks}){words}"
+    if rest := found.changes[N_LISTED:]:
+        yield f"{math.fsum(one.change for one in rest):+.4f} {counted(len(rest), 'more doc')}"
 
 
 def marked_text(snippet: Snippet) -> str:

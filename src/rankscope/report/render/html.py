@@ -101,6 +101,10 @@ def block_part(block: doc.Block, ids: set[str], *, level: int) -> str:
             return f"<p>{escape(block.text)}</p>"
         case doc.TableBlock():
             return table_block(block, ids, level)
+        case doc.SideBySideBlock():
+            from rankscope.report.render.lists import side_by_side_part
+
+            inside = side_by_side_part(block.sides)
         case doc.Figure():
             name = new_id(ids, "figure", block.title)  # a chart draws its title itself, so the heading is only heard
             title = f'<h{level} class="label" id="{name}">{escape(block.title)}</h{level}>' if block.title else ""

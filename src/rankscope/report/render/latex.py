@@ -57,7 +57,7 @@ def block_parts(block: doc.Block) -> Iterator[str]:
         case doc.Figure():
             where = "(A chart; it stands in the HTML report.)"
             yield rf"\paragraph{{{latex_text(block.title)}}} {where} {latex_text(block.alt)}"
-        case doc.TableBlock():
+        case doc.TableBlock() | doc.SideBySideBlock():
             yield from floating_tables(block.table, block.title)
         case doc.Bullets():
             yield list_part(block.title, map(latex_text, block.items))

@@ -44,7 +44,7 @@ def block_texts(block: doc.Block) -> Iterator[str]:
             yield f"<details><summary>{escape(block.title)} ({len(block.table.rows):,} rows)</summary>"
             yield from table_parts(block.table)
             yield "</details>"
-        case doc.TableBlock():
+        case doc.TableBlock() | doc.SideBySideBlock():
             yield from heading(block.title)
             yield from table_parts(block.table)
         case _:

@@ -104,6 +104,11 @@ def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item
         yield from verdict_lines(block, width)
     elif block.title:
         yield TextLine(label=f"{MARGIN}{block.title}", style="bold")
+    yield from content_items(block, width, details=details)
+
+
+def content_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item]:
+    """Yield what stands below the title of a block."""
     match block:
         case doc.Estimates():
             yield from estimates_lines(block, width)
@@ -114,9 +119,10 @@ def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item
                 yield from hanging(f"{MARGIN}- ", item, width)
         case doc.Figure():
             yield from hanging(f"{MARGIN}chart: ", block.alt, width, style="dim")
-        case doc.TableBlock():
-            not_shown = TextLine(f"{MARGIN}{counted(len(block.table.rows), 'row')}, not shown here")
-            yield not_shown if block.folded and not details else block.table
+        case doc.TableBlock(folded=True) if not details:
+            yield TextLine(f"{MARGIN}{counted(len(block.table.rows), 'row')}, not shown here")
+        case doc.TableBlock() | doc.SideBySideBlock():
+            yield block.table
 
 
 def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:

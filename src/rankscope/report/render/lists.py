@@ -1,0 +1,76 @@
+"""Two rankings of one query as HTML: list beside list, with lines between the places of a doc."""
+
+from __future__ import annotations
+
+from html import escape
+
+from rankscope.analysis.side_by_side import ShownDoc, ShownList, SideBySide
+
+ROW = 100  # the height of a row, in units of the drawing
+ROW_REM = 5.5  # the same on the page, as page.css has it
+MOVE_SIGNS = {"up": "↑", "down": "↓"}
+
+
+def side_by_side_part(sides: SideBySide) -> str:
+    """Return both lists, and between them the lines; in a narrow window the lists stand below one another."""
+    first, second = (list_part(each, letter) for each, letter in ((sides.a, "A"), (sides.b, "B")))
+    return f'<div class="sides">{first}{moves_part(sides)}{second}</div>{LEGEND}'
+
+
+def list_part(shown: ShownList, letter: str) -> str:
+    score = "undefined" if shown.score is None else f"{shown.score:.4f}"
+    head = (
+        f'<p class="side-head"><span class="ab {letter.lower()}">{letter}</span> <b>{escape(shown.run)}</b> {score}</p>'
+    )
+    docs = "".join(doc_part(doc, is_second=letter == "B") for doc in shown.docs)
+    empty = '<p class="note">Nothing was retrieved.</p>'
+    return f'<div class="side">{head}{f"<ol>{docs}</ol>" if docs else empty}</div>'
+
+
+def doc_part(doc: ShownDoc, *, is_second: bool) -> str:
+    grade = "–" if doc.grade is None else f"{doc.grade:g}"  # noqa: RUF001 (a dash)
+    level = "gx" if doc.grade is None else f"g{min(int(max(doc.grade, 0)), 3)}"
+    said = "not judged" if doc.grade is None else f"grade {grade}"
+    words = "".join(f"<mark>{escape(piece)}</mark>" if is_word else escape(piece) for piece, is_word in doc.snippet)
+    small = f"<small>{escape(doc.doc)}</small>" if doc.title else ""
+    adds = f"{doc.adds:.4f}" if doc.adds else "0"
+    return (
+        f'<li><span class="rank">{doc.rank}</span><span class="grade {level}" title="{said}">{grade}</span>'
+        f'<div class="words"><div><b>{escape(doc.title or doc.doc)}</b>{small}</div><p>{words}</p></div>'
+        f'<div class="adds"><span title="what it adds to the score">{adds}</span>'
+        f"{move_part(doc, is_second=is_second)}</div>"
+    )
+
+
+def move_part(doc: ShownDoc, *, is_second: bool) -> str:
+    """Return what became of a doc: lost beside the first list, new or moved beside the second."""
+    elsewhere = (
+        "in no place of the other list" if doc.other_rank is None else f"rank {doc.other_rank} in the other list"
+    )
+    if doc.move in ("lost", "new"):
+        return f'<span class="move" title="{elsewhere}">{doc.move}</span>'
+    if doc.move == "same" or not is_second:
+        return ""
+    by = abs((doc.other_rank or doc.rank) - doc.rank)
+    return f'<span class="move" title="{elsewhere}">{MOVE_SIGNS[doc.move]}{by}</span>'
+
+
+def moves_part(sides: SideBySide) -> str:
+    """Return the lines between the places of docs that both lists show."""
+    height = max(len(sides.a.docs), len(sides.b.docs), 1) * ROW
+    lines = []
+    for doc in sides.b.docs:
+        if doc.move == "new" or doc.other_rank is None:
+            continue
+        start, end = ((rank - 0.5) * ROW for rank in (doc.other_rank, doc.rank))
+        kind = doc.move if doc.is_relevant and doc.move != "same" else "stays"
+        lines.append(f'<path class="{kind}" d="M0 {start:g}C50 {start:g} 50 {end:g} 100 {end:g}"/>')
+    size = f'height="{height / ROW * ROW_REM:g}rem" viewBox="0 0 100 {height}" preserveAspectRatio="none"'
+    return f'<svg class="moves" {size} aria-hidden="true">{"".join(lines)}</svg>'
+
+
+LEGEND = (
+    '<p class="note">The number in the box is the grade, a dash where nobody judged the doc; on the right stands what '
+    "a doc adds to the score. Lines join the places of a doc: blue where a relevant one rose, dashed where one "
+    "fell.</p>"
+)

@@ -42,6 +42,7 @@ MEASURES_TAKEN = {
         rs.read_scores("scores.csv", measure="nDCG@10", lower_is_better=given)["a"].lower_is_better
     ),
     ("robustness", "measure"): lambda given: rs.robustness(SCORES, given, baseline="a"),
+    ("side_by_side", "measure"): lambda given: rs.side_by_side(QRELS, RUNS["a"], RUNS["b"], "q1", given),
     ("trec_eval_text", "measures"): lambda given: rs.trec_eval_text(QRELS, RUNS["a"], given),
     ("RunScores.column", "measure"): SCORES["b"].column,
     ("RunScores.aggregate_of", "measure"): SCORES["b"].aggregate_of,

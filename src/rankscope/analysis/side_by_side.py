@@ -290,7 +290,7 @@ def move_between(old: int | None, new: int | None, n_shown: int) -> Move:
     return "same" if old == new else "up" if new < old else "down"
 
 
-class QueryChange(Record):
+class ScoreChange(Record):
     """A query's scores in two runs."""
 
     query: str
@@ -302,36 +302,36 @@ class QueryChange(Record):
     """The second score less the first; with the sign turned where lower is better, so that a loss is below 0."""
 
 
-class QueryChanges(StoredRecord):
+class ScoreChanges(StoredRecord):
     """How the score of every query changes from one run to another, the largest loss first."""
 
     measure: str
     run_a: str
     run_b: str
-    queries: tuple[QueryChange, ...]
+    queries: tuple[ScoreChange, ...]
     n_undefined: int
     """Queries for which the measure is undefined in a run; they are left out."""
 
     @property
-    def losses(self) -> tuple[QueryChange, ...]:
+    def losses(self) -> tuple[ScoreChange, ...]:
         return tuple(one for one in self.queries if one.change < 0)
 
     @property
-    def gains(self) -> tuple[QueryChange, ...]:
+    def gains(self) -> tuple[ScoreChange, ...]:
         """The largest first."""
         return tuple(one for one in reversed(self.queries) if one.change > 0)
 
 
-def changes_between(scores: Scores, texts: Texts) -> QueryChanges:
+def changes_between(scores: Scores, texts: Texts) -> ScoreChanges:
     """Return how queries changed from the first run of scores to the second, by their only measure."""
     first, second = scores.runs
     measure = scores.measures[0]
     sign = -1.0 if measure in first.lower_is_better else 1.0
     values = {query: (first[query, measure], second[query, measure]) for query in first if query in second}
     changes = [
-        QueryChange(query, texts.query(query), a, b, sign * (b - a))
+        ScoreChange(query, texts.query(query), a, b, sign * (b - a))
         for query, (a, b) in values.items()
         if not math.isnan(b - a)
     ]
     changes.sort(key=lambda one: (one.change, byte_order(one.query)))
-    return QueryChanges(measure, first.name, second.name, tuple(changes), len(values) - len(changes))
+    return ScoreChanges(measure, first.name, second.name, tuple(changes), len(values) - len(changes))

@@ -13,7 +13,7 @@ from rankscope.cli.exit_codes import FINE
 from rankscope.errors import InputError
 
 if TYPE_CHECKING:
-    from rankscope.analysis.side_by_side import QueryChanges, SideBySide
+    from rankscope.analysis.side_by_side import ScoreChanges, SideBySide
 
 EPILOG = """\
 examples:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     return FINE
 
 
-def changes_from(args: argparse.Namespace) -> QueryChanges:
+def changes_from(args: argparse.Namespace) -> ScoreChanges:
     """Return how every query changed, by scores of both runs."""
     from rankscope.analysis.side_by_side import changes_between
     from rankscope.data.texts import Texts
@@ -87,7 +87,7 @@ def sides_from(args: argparse.Namespace, query: str) -> SideBySide:
     return side_by_side(args.qrels, args.run_a, args.run_b, query, args.measure, n_shown=args.shown, **how)
 
 
-def numbered_query(changes: QueryChanges, args: argparse.Namespace) -> str:
+def numbered_query(changes: ScoreChanges, args: argparse.Namespace) -> str:
     """Return the query with the N-th largest loss or gain."""
     name, listed = ("loss", changes.losses) if args.loss else ("gain", changes.gains)
     number: int = args.loss or args.gain

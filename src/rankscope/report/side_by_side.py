@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from rankscope.analysis.side_by_side import QueryChange, QueryChanges, ShownDoc, SideBySide
+from rankscope.analysis.side_by_side import ScoreChange, ScoreChanges, ShownDoc, SideBySide
 from rankscope.data.texts import Snippet, beginning
 from rankscope.printable import counted
 from rankscope.report.document import Block, Bullets, Paragraph, Report, SideBySideBlock, TableBlock
@@ -100,7 +100,7 @@ def marked_text(snippet: Snippet) -> str:
     return "".join(f"[{piece}]" if is_word else piece for piece, is_word in snippet)
 
 
-def changes_report(found: QueryChanges) -> Report:
+def changes_report(found: ScoreChanges) -> Report:
     losses, gains = found.losses, found.gains
     n_same = len(found.queries) - len(losses) - len(gains)
     summary = (
@@ -118,7 +118,7 @@ def changes_report(found: QueryChanges) -> Report:
     return Report(f"{found.run_b} against {found.run_a}, query by query", tuple(blocks), (), ())
 
 
-def change_table(found: QueryChanges, changes: Sequence[QueryChange], name: str) -> Table:
+def change_table(found: ScoreChanges, changes: Sequence[ScoreChange], name: str) -> Table:
     rows = [
         [
             Cell(f"{i}"),

@@ -30,7 +30,7 @@ def joined(text):
 @pytest.mark.usefixtures("five")
 def test_unanswered_queries_are_a_number_of_their_own_and_never_unjudged(rankscope):
     done = rankscope("evaluate", "qrels.txt", "part.run", "-m", "Judged@10 Unjudged@10 nDCG@10")
-    assert re.search(r"part +1\.0000 +0\.0000 +0\.6000", done.out)
+    assert re.search(r"part +1\.0000 \(n=3\) +0\.0000 +0\.6000", done.out)
     assert "0% of the retrieved docs are unjudged" in done.out
     assert "part: 2 queries not answered (counted as 0); Judged@10 undefined for 2 queries (left out)" in done.out
     compared = json.loads(rankscope("compare", "qrels.txt", "whole.run", "part.run", "--format", "json").out)

@@ -109,11 +109,24 @@ class TestPaths:
         [
             ("$.a[?@.b === 1]", r"cannot be read at \[\?@.b === 1\]: unexpected token"),
             ("$.a[?(@.b == $.c)].d", "looks at the whole answer"),
+            ("$.a[?match(@.b, '(a+)+b')]", "cannot be read"),  # a server's text could hold it up for ever
+            ("$.a[?search(@.b, '(a|aa)+$')]", "cannot be read"),
+            ("$.a[?@.b =~ /(a+)+b/]", "cannot be read"),
+            ("$.a[?@.b == 1e999]", "cannot be read"),
+            (f"$.a[?{'(' * 5000}@.b]", "cannot be read"),
         ],
     )
     def test_filters_that_are_refused(self, path, words):
-        with pytest.raises(OptionError, match=words):
+        with pytest.raises(OptionError, match=words) as raised:
             parse_path(path, what="ids")
+        assert len(str(raised.value)) < 600
+
+    def test_an_error_in_place_of_results_is_no_empty_answer(self):
+        path = parse_path("$.variants[?@.name == 'b'].results[*].id")
+        with pytest.raises(BadAnswerError, match=r"the answer holds an error and nothing at .*: 'boom'"):
+            path.values({"variants": [{"name": "b", "error": "boom", "results": []}]})
+        assert path.values({"variants": [{"name": "b", "error": None, "results": []}]}) == []
+        assert path.values({"variants": [{"name": "b", "error": "slow", "results": [{"id": 3}]}]}) == [3]
 
 
 class TestTemplates:
@@ -448,6 +461,13 @@ class TestWaiting:
             answer = by_query(http(server), QUERIES[:1])["q0"]
         assert answer.n_attempts == 2
         assert times[1] - times[0] >= 0.4
+
+    @pytest.mark.parametrize("wait", ["121", "99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+    def test_a_wait_that_is_too_long_is_not_waited_for(self, wait):
+        with Loopback(lambda _: Said(b"", 503, {"Retry-After": wait})) as server:
+            answer = by_query(http(server), QUERIES[:1])["q0"]
+        assert answer.n_attempts == 1
+        assert answer.reason.endswith("it asks for a wait of more than 120 s")
 
     def test_the_rate_is_kept_by_all_threads_together(self):
         waits: list[float] = []

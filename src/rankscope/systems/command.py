@@ -13,7 +13,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from typing import Annotated, Any, BinaryIO, ClassVar, Literal
 
 from msgspec.structs import replace
@@ -266,13 +268,18 @@ class Program:
         """What was printed and not yet read; nothing stands for its end."""
         self._ended = threading.Event()
         self._process: Any = None
+        self._started: Future[Any] | None = None
         self._threads: list[threading.Thread] = []
 
     def start(self, arguments: Sequence[str], *, feed: StreamWork, keep_error: StreamWork) -> None:
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        self._process = subprocess.Popen(  # noqa: S603 (the project names the program)
-            arguments, cwd=current_directory(), start_new_session=True, **pipes
-        )
+        pool = ThreadPoolExecutor(
+            1
+        )  # an interruption, which reaches the main thread, cannot lose what was just started
+        popen = partial(subprocess.Popen, cwd=current_directory(), start_new_session=True, **pipes)
+        self._started = pool.submit(popen, arguments)
+        pool.shutdown(wait=False)
+        self._process = self._started.result()
         for work, name in ((feed, "stdin"), (self._take_output, "stdout"), (keep_error, "stderr")):
             thread = threading.Thread(target=work, args=(getattr(self._process, name),), daemon=True)
             thread.start()
@@ -300,6 +307,9 @@ class Program:
     def end(self) -> None:
         """End all processes of the group, and wait for the threads; what has left the group may keep a pipe open."""
         self._ended.set()
+        if self._process is None and self._started is not None:
+            with suppress(Exception):
+                self._process = self._started.result()
         if self._process is None:
             return
         with suppress(ProcessLookupError, PermissionError):

@@ -45,6 +45,7 @@ from rankscope.systems.transport import (
 
 _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _LONGEST_WAIT_S = 120.0
+_TOO_LATE = f"; it asks for a wait of more than {_LONGEST_WAIT_S:g} s"
 _IN_A_ROW = 50
 """After so many queries in a row that failed, the others are not asked any more."""
 _FIRST_QUERIES = 3
@@ -345,7 +346,8 @@ class HttpBatch:
             except OptionError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever an answer holds, it fails its own query alone)
-                reason = self._reason(error)
+                is_too_late = (getattr(error, "wait_s", None) or 0) > _LONGEST_WAIT_S
+                reason = self._reason(error) + _TOO_LATE * is_too_late
                 reasons = {system.name: reasons.get(system.name, reason) for system in self._systems}
                 if is_first and self._is_lost(error, attempt):
                     where = f" ({self._system.address})" if isinstance(error, _NOBODY_THERE) else ""
@@ -354,7 +356,8 @@ class HttpBatch:
                     self._silent[query.id] = query
                     break
                 may_pass = isinstance(error, OSError | http.client.HTTPException | BadAnswerError)
-                is_last = not may_pass or isinstance(error, RefusedError) or attempt == self._system.attempts
+                is_last = not may_pass or is_too_late or isinstance(error, RefusedError)
+                is_last |= attempt == self._system.attempts
                 if is_last or self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s)):
                     break
             else:
@@ -451,6 +454,6 @@ def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -
     """
     asked = getattr(error, "wait_s", None)
     if asked is not None:
-        return float(min(asked, _LONGEST_WAIT_S))
+        return float(asked)
     share = random.Random(f"{query.id} {attempt}").uniform(0.5, 1.0)  # noqa: S311 (nothing secret hangs on it)
     return float(min(backoff_s * 2 ** (attempt - 1), _LONGEST_WAIT_S) * share)

@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from rankscope.errors import OptionError, did_you_mean
+from rankscope.errors import OptionError, did_you_mean, shorten
 from rankscope.systems.answers import BadAnswerError, shown
 from rankscope.systems.base import Query
 from rankscope.systems.secrets import words_about
@@ -126,7 +126,9 @@ class JsonPath(msgspec.Struct, frozen=True):
     def values(self, data: Any) -> list[Any]:
         found = [data]
         path = "$"
+        errors: list[Any] = []
         for number, step in enumerate(self.steps):
+            errors += [value["error"] for value in found if isinstance(value, Mapping) and value.get("error")]
             picks_lists = any(later is ALL or isinstance(later, Selector) for later in self.steps[number + 1 :])
             words = f"[{step}]" if isinstance(step, int) else getattr(step, "text", f".{step}")
             path += "[*]" if step is ALL else words
@@ -145,6 +147,8 @@ class JsonPath(msgspec.Struct, frozen=True):
                     place = words_about(self.text, path) or "a part of it"
                     but = shown(value, limit=80)
                     raise BadAnswerError(f"the answer has nothing at {self.text}: {place} is not there, but {but}")
+        if errors and not found:
+            raise BadAnswerError(f"the answer holds an error and nothing at {self.text}: {shown(errors[0], limit=80)}")
         return found
 
 
@@ -180,11 +184,15 @@ def parse_selector(bracket: str, path: str, *, what: str) -> Selector:
     """Return what brackets select; a filter sees the entry that it looks at (@), not the whole answer ($)."""
     import jsonpath
 
+    syntax = jsonpath.JSONPathEnvironment(strict=True)
+    for name in ("match", "search"):  # with a text of the server's making a regular expression may never end
+        del syntax.function_extensions[name]
     try:
-        compiled = jsonpath.compile(f"${bracket}", strict=True)
-    except jsonpath.JSONPathError as error:
-        reason = words_about(path, f" at {bracket}: {str(error).splitlines()[0]}")
-        raise OptionError(f"{what} {path!r} cannot be read{reason}", hint=_STEPS_HINT) from None
+        compiled = syntax.compile(f"${bracket}")
+    except (jsonpath.JSONPathError, OverflowError, RecursionError) as error:
+        told = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = words_about(path, f" at {shorten(bracket)}: {shorten(told)}")
+        raise OptionError(f"{what} {shorten(path)!r} cannot be read{reason}", hint=_STEPS_HINT) from None
     if "$" in re.sub(_TEXT, "", bracket):
         raise OptionError(
             f"{what} {path!r} has a filter that looks at the whole answer ($)",

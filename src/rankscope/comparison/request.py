@@ -186,12 +186,13 @@ class CompareRequest(Options):
         return light.replace(request, measures=(*more, *request.measures))
 
     def primary_of(self, measures: Sequence[Measure]) -> Measure:
-        """Return the measure that decides, as the profile computes it: the first unless another one is named."""
-        from rankscope.evaluation import chosen_profile, decide_measures
+        """Return the measure that decides, as the profile computes it: the usual one unless another one is named."""
+        from rankscope.evaluation import chosen_profile, decide_measures, deciding_measure
         from rankscope.measures.parse import parse_measure
 
         if self.primary is None:
-            return measures[0]
+            by_name = {measure.name: measure for measure in measures}
+            return by_name[deciding_measure(self.profile, list(by_name))]
         return decide_measures(chosen_profile(self.profile), parse_measure(self.primary))[0]
 
     def settings(self, margin: float) -> Settings:

@@ -507,7 +507,7 @@ def deciding_measure(profile: str | None, measures: Sequence[str]) -> str:
     """Return the measure that decides where none is named: of a profile's own measures nDCG@10, else the first."""
     from rankscope.measures.profiles import PROFILES
 
-    chosen = PROFILES.get(profile or "")
+    chosen = PROFILES[profile] if profile and profile in PROFILES else None
     if chosen is None or not chosen.measures:
         return measures[0]
     own = [measure.name for measure in decide_measures(chosen, None)]

@@ -300,7 +300,10 @@ def judged_signal(pair: PairResult) -> doc.Signal:
         return doc.Signal("Judgments", "neutral", "How much is judged is not known here.")
     among = "results" if judged.depth is None else f"first {judged.depth} results"
     share_a, share_b = or_nan(judged.a), or_nan(judged.b)
-    words = f"Judged: {share_b:.0%} of {pair.b}'s {among}, {share_a:.0%} of {pair.a}'s."
+    words = (
+        f"Judged: {share_b:.0%} of {pair.b}'s {among}, {share_a:.0%} of {pair.a}'s, on average over the queries that "
+        "each answers."
+    )
     if min(share_a, share_b) >= 1:
         return doc.Signal("Judgments", "good", words)
     if check is None:

@@ -111,6 +111,8 @@ class EvaluateRequest(LightRecord, kw_only=True):
         policies = {name: given.pop(name) for name in names_of(Policies) if name in given}
         check_keywords(caller, given, REQUEST_KEYS)
         profile = chosen_profile(given.get("profile"))
+        if given.get("unjudged_queries") == "skip" and given.get("weights") is None:
+            given.pop("queries", None)  # they would say which queries without judgments there are
         if profile is not None:
             given["unjudged_queries"] = given.get("unjudged_queries") or profile.unjudged_queries
             if measures is None and profile.measures_of_docs:
@@ -499,6 +501,18 @@ def decide_measures(profile: Profile | None, given: Any) -> tuple[Measure, ...]:
         given = profile.measures if profile and profile.measures else DEFAULT_MEASURES
     measures = parse_measures(given)
     return profile.adapt(measures) if profile else measures
+
+
+def deciding_measure(profile: str | None, measures: Sequence[str]) -> str:
+    """Return the measure that decides where none is named: of a profile's own measures nDCG@10, else the first."""
+    from rankscope.measures.profiles import PROFILES
+
+    chosen = PROFILES[profile] if profile and profile in PROFILES else None
+    if chosen is None or not chosen.measures:
+        return measures[0]
+    own = [measure.name for measure in decide_measures(chosen, None)]
+    usual = decide_measures(chosen, "nDCG@10")[0].name
+    return usual if usual in own and list(measures[: len(own)]) == own else measures[0]
 
 
 def id_notes(qrels: Qrels, run: Run) -> Iterator[str]:

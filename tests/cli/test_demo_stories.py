@@ -136,6 +136,15 @@ def test_the_best_doctor_variant_is_the_one_that_is_shown_in_full(told, capsys, 
     assert "nobody is called 'Dr Otto Quint'" in " ".join(text.split())
 
 
+def test_the_most_precision_that_the_doctor_story_names_is_that_of_its_judgments(told, capsys, monkeypatch):
+    text = " ".join(told("doctors", capsys, monkeypatch).split())
+    judged = [line.split() for line in Path("doctors-demo/cases/qrels.txt").read_text().splitlines()]
+    relevant = Counter(query for query, _, _, grade in judged if int(grade) > 0)
+    n_cases = len({query for query, *_ in judged})
+    most = [sum(min(n, k) for n in relevant.values()) / k / n_cases for k in (3, 5, 10)]
+    assert "P@3 cannot exceed {:.3f}, P@5 {:.3f} and P@10 {:.3f}".format(*most) in text
+
+
 def test_the_ontology_story_shows_kinds_of_queries(told, capsys, monkeypatch):
     text = told("hpo", capsys, monkeypatch)
     cases = json.loads(Path("hpo-demo/german_cases.json").read_text("utf-8"))["test_cases"]

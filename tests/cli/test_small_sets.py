@@ -37,7 +37,10 @@ def test_unanswered_queries_are_a_number_of_their_own_and_never_unjudged(ranksco
     pair = compared["groups"][0]["comparisons"][0]
     assert (pair["judged"]["a"], pair["judged"]["b"], pair["n_missing"]) == (1, 1, {"a": 0, "b": 2})
     text = joined(rankscope("compare", "qrels.txt", "whole.run", "part.run").out)
-    assert "Judged: 100% of part's first 10 results, 100% of whole's." in text
+    assert (
+        "Judged: 100% of part's first 10 results, 100% of whole's, on average over the queries that each answers."
+        in text
+    )
     assert "part does not answer 2 queries (counted as empty): q4, q5." in text
     found = json.loads(rankscope("diagnose", "qrels.txt", "part.run", "--format", "json").out)
     assert found["unjudged_share"] == 0

@@ -143,3 +143,78 @@ def test_measures_and_primary_are_those_of_the_profile():
     named = read_project('profile = "ranking_algo"\nprimary = "nDCG@12"', file=Path("rankscope.toml"), environment={})
     assert named.primary == named.measures[-1] == "nDCG(gain='binary')@12"
     assert len(named.measures) == 12
+
+
+REPEATS = """\
+def listed(text):
+    return ["e1", "e0", "e1", "e3"]
+
+def scored(text):
+    return [("e1", 1.0), ("e0", 2.0), ("e1", 3.0), ("e3", 0.5)]
+"""
+"""`e1` is listed twice; in `scored` its later row has the higher score."""
+SYSTEMS = """
+[systems.listed]
+type = "python"
+function = "repeats:listed"
+[systems.scored]
+type = "python"
+function = "repeats:scored"
+[systems.old]
+type = "run"
+path = "old.run"
+[systems.both]
+type = "hybrid"
+of = ["listed", "bm25"]
+"""
+LISTS = {
+    "listed": ["e1", "e0", "e1", "e3"],
+    "scored": {"e0": 2.0, "e1": 1.0, "e3": 0.5},
+    "old": ["e0", "e1", "e0", "e3"],
+}
+
+
+@pytest.fixture
+def repeats(project, tmp_path):
+    """Return a function that runs the project with systems whose lists have a doc twice."""
+    (tmp_path / "repeats.py").write_text(REPEATS)
+    rows = (
+        f"{q} Q0 {d} {r} {9 - r} old\n" for q in ("learning", "deep", "pasta") for r, d in enumerate(LISTS["old"], 1)
+    )
+    (tmp_path / "old.run").write_text("".join(rows))
+
+    def run(text):
+        file = tmp_path / "rankscope.toml"
+        file.write_text(text + PROJECT + SYSTEMS)
+        return rs.run_project(rs.load_project(file)).collections[0]
+
+    return run
+
+
+@pytest.mark.parametrize("text", ['profile = "parakeet"\n', 'duplicates = "first"\n'])
+@pytest.mark.filterwarnings("ignore::rankscope.errors.RankscopeWarning")
+def test_lists_with_a_doc_twice_are_measured_as_evaluate_does(repeats, tmp_path, text):
+    result = repeats(f'measures = ["Uniqueness", "RR", "nDCG@10", "P@3"]\n{text}')
+    assert [len(system.failures) for system in result.systems] == [0] * 5
+    how = {"profile": "parakeet"} if "profile" in text else {"duplicates": "first"}
+    asked = ("learning", "deep", "pasta") if "profile" in text else ("learning", "deep")
+    runs = {name: dict.fromkeys(asked, docs) for name, docs in LISTS.items()}
+    given = rs.evaluate(tmp_path / "pod/qrels.txt", runs, result.scores.measures, **how)
+    for name in ("listed", "old"):
+        assert result.scores[name].to_dict() == given[name].to_dict()
+        assert result.scores[name]["learning", "Uniqueness"] == 3 / 4
+    for measure in ("RR", "nDCG@10", "P@3"):  # the first row of `e1` counts, which has the lower score
+        assert result.scores["scored"]["learning", measure] == given["scored"]["learning", measure]
+    assert result.scores["scored"]["learning", "Uniqueness"] == 3 / 4
+    assert result.scores["both"]["learning", "Uniqueness"] == 1  # what is made of lists has each doc once
+    written = rs.evaluate(tmp_path / "pod/qrels.txt", tmp_path / "results/runs/pod/listed.trec.gz", "Uniqueness", **how)
+    assert written["listed"]["learning", "Uniqueness"] == 3 / 4
+
+
+def test_without_such_a_policy_a_list_with_a_doc_twice_fails(repeats):
+    repeats('measures = ["RR"]\nduplicates = "first"\n')  # what was kept under it is not taken for an answer
+    result = repeats('measures = ["RR"]\n')
+    failed = {system.name: len(system.failures) for system in result.systems}
+    assert failed == {"bm25": 0, "listed": 2, "scored": 2, "old": 2, "both": 2}
+    reasons = {failure.reason for system in result.systems for failure in system.failures if system.name == "listed"}
+    assert all("doc 'e1' is there twice" in reason for reason in reasons)

@@ -14,10 +14,12 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankscope.errors import MeasureError, OptionError, did_you_mean
 from rankscope.measures.parse import is_known, parse_measure
 from rankscope.measures.registry import ALIASES, REGISTRY
-from rankscope.measures.scores import RunScores, Scores
+from rankscope.measures.scores import RunScores, Scores, reaches, summarise
 from rankscope.measures.spec import Measure
 from rankscope.records import Record, replace
 
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from rankscope.measures.scores_record import ScoresRecord
 
 SCHEMA_HINT = 'write `[bands]`, then `"nDCG@10" = [[0, 0.5, "poor"], [0.5, 0.8, "good"], [0.8, 1, "very good"]]`'
-ROUNDING = 1e-9
-"""How far a score may lie beyond the ends of its range: sums of fractions do not always end at 1."""
 
 
 class Band(Record):
@@ -68,9 +68,12 @@ def band_of(score: float, measure: str | Measure, profile: str | BandProfile) ->
     """Return the band that a score of a measure falls into, or None where the profile has no word for it."""
     chosen = find_bands(profile) if isinstance(profile, str) else profile
     bands = chosen.of(parse_measure(measure) if isinstance(measure, str) else measure)
-    if not bands or not bands[0].low - ROUNDING <= score <= bands[-1].high + ROUNDING:
+    if not bands or not (reaches(score, bands[0].low) and reaches(bands[-1].high, score)):
         return None  # a score that is not a number is not between any limits
-    return next((band for band in bands if score < band.high or score == band.low), bands[-1])
+    return next(
+        (band for band in bands if not reaches(score, band.high) or reaches(band.low, score)),
+        bands[-1],
+    )
 
 
 NOUNS = {
@@ -89,12 +92,29 @@ NOUNS = {
 
 def mean_bands(run: RunScores, bands: BandProfile) -> dict[str, Band]:
     """Return the band of every mean of a run for which the profile has a word."""
-    found = {}
-    for measure, mean in run.mean().items():
-        band = band_of(mean.value, measure, bands) if is_known(measure.partition("@")[0].partition("(")[0]) else None
-        if band is not None:
-            found[measure] = band
-    return found
+    found = {measure: band_in(run, measure, bands) for measure in run.measures}
+    return {measure: band for measure, band in found.items() if band is not None}
+
+
+def band_in(run: RunScores, measure: str, bands: BandProfile, *, query: str | None = None) -> Band | None:
+    """Return the band of a run's mean, or of its score for a query; None where the profile has no word for it.
+
+    Words for measures that are not about relevance, such as Uniqueness, are about the docs that are shown. A query
+    without an answer has none, so where the 0 that it counts as decides the word, there is no word.
+    """
+    if not is_known(measure.partition("@")[0].partition("(")[0]):
+        return None
+    parsed = parse_measure(measure)
+    band = band_of(run.aggregate_of(measure).value if query is None else run[query, measure], parsed, bands)
+    i = run.measures.index(measure)
+    shown = run.answered & ~run.undefined[:, i] & ~np.isnan(run.values[:, i])
+    if parsed.spec.about_relevance or shown.all():
+        return band
+    if query is not None:
+        return band if shown[run.query_ids.index(query)] else None
+    weights = None if run.weights is None else run.weights[shown]
+    of_docs = summarise(run.values[shown, i], run.aggregates[i], weights=weights)
+    return band if band == band_of(of_docs, parsed, bands) else None
 
 
 def in_one_line(run: RunScores, bands: BandProfile) -> str:
@@ -107,7 +127,20 @@ def in_one_line(run: RunScores, bands: BandProfile) -> str:
         what = noun if cutoff is None else f"{noun}@{cutoff}"
         is_adjective = len(band.word.split()) == 1 or band.word.startswith(("very ", "somewhat "))
         parts.append(f"{band.word} {what}" if is_adjective else f"{what} {band.word}")
-    return ", ".join(parts)
+    return "; ".join(filter(None, (", ".join(parts), why_no_word(run, bands))))
+
+
+def why_no_word(run: RunScores, bands: BandProfile) -> str:
+    """Say which words are missing, as they would be about queries without an answer; nothing where none is."""
+    known = [measure for measure in run.measures if is_known(measure.partition("@")[0].partition("(")[0])]
+    with_word = mean_bands(run, bands)
+    lacking = [
+        measure
+        for measure in known
+        if measure not in with_word and band_of(run.aggregate_of(measure).value, measure, bands)
+    ]
+    why = "queries without an answer, or with too few docs for it, count as 0, which says nothing of their docs"
+    return f"no word for {', '.join(lacking)}: {why}" if lacking else ""
 
 
 def scores_in_words(scores: Scores, bands: BandProfile) -> ScoresRecord:

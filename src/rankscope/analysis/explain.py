@@ -24,7 +24,14 @@ from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError, RankscopeWarning, did_you_mean
-from rankscope.evaluation import check_side_data, chosen_profile, decide_measures, decide_policies, load_side_data
+from rankscope.evaluation import (
+    add_unjudged_queries,
+    check_side_data,
+    chosen_profile,
+    decide_measures,
+    decide_policies,
+    load_side_data,
+)
 from rankscope.io.ids import as_id, byte_order
 from rankscope.light import names_of
 from rankscope.measures.extras import Extras, Need
@@ -149,6 +156,8 @@ def explain(
     check_side_data(wanted, judged, side)
     loaded = load_run(run, options=options)
     raise_or_warn(find_swap(judged, loaded, decided), anyway=True)
+    if chosen is not None and chosen.unjudged_queries == "zero":
+        judged, _ = add_unjudged_queries(judged, [loaded], None)
     hits = align(judged, loaded, decided)
     if wanted[0].spec.finds_judged_docs:
         raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)

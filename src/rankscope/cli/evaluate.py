@@ -26,11 +26,13 @@ from rankscope.evaluation import (
     evaluate_request,
     trec_eval_text,
 )
-from rankscope.measures.scores import Scores
+from rankscope.light import replace
+from rankscope.measures.scores import Scores, reaches
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import (
     in_words,
     json_lines,
+    lines_in_words,
     query_table,
     readable_table,
     summary_table,
@@ -216,7 +218,7 @@ def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: 
         print_table(query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands), file=stream)
     elif form == "csv":
         table = query_table(scores) if per_query else summary_table(scores)
-        table = with_word_columns(table, bands) if bands else table
+        table = with_word_columns(table, scores, bands) if bands else table
         stream.write(to_csv(table if per_query else with_n_columns(table, scores)))
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
@@ -238,10 +240,12 @@ def write_with_intervals(scores: Scores, form: str, stream: TextIO, bands: BandP
     if form == "json":
         stream.write(json_with_intervals(scores, bands))
     elif form == "csv":
-        table = with_word_columns(summary_table(scores), bands) if bands else summary_table(scores)
+        table = with_word_columns(summary_table(scores), scores, bands) if bands else summary_table(scores)
         stream.write(to_csv(with_n_columns(table_with_ends(scores, table), scores)))
     else:
-        table = in_words(interval_table(scores), bands)
+        table = in_words(interval_table(scores), scores, bands)
+        if bands is not None:
+            table = replace(table, notes=(*table.notes, *lines_in_words(scores, bands)))
         if form == "table":
             print_table(transposed(table, corner="measure"), file=stream)
         else:
@@ -316,11 +320,11 @@ def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> I
                 error = "Not one of the docs it retrieved is judged."
             elif missing > policy.allow_missing:
                 error = f"{name} does not answer {counts.missing} of {n_queries} queries ({missing:.0%}; {allowed})."
-            elif undefined > policy.allow_missing and not excludes:
+            elif not reaches(policy.allow_missing, undefined) and not excludes:
                 n_undefined = counts.queries - mean.n
                 error = f"{measure} is undefined for {n_undefined} of {counts.queries} queries ({allowed})."
             elif math.isnan(mean.value):
                 error = f"No query has a score by {measure}."
-            holds = mean.value <= limit if lower else mean.value >= limit
+            holds = reaches(limit, mean.value) if lower else reaches(mean.value, limit)
             words = f"{measure} is {mean.shown}, but it must be {'at most' if lower else 'at least'} {limit:g}."
             yield GateCheck(f"{name} {measure}", "error" if error else "passed" if holds else "failed", error or words)

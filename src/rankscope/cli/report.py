@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="SCORES", nargs="+", help=files)
     output = "the report: .html .md .tex .txt; a chart: .svg .png"
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help=output)
-    decisive = "the measure that decides, or is drawn (default: the first)"
+    decisive = "the measure that decides, or is drawn (default: the first; of a profile's own measures nDCG@10)"
     parser.add_argument("-m", "--measure", metavar="NAME", help=decisive)
     parser.add_argument("--baseline", metavar="NAME", help="the system to compare with (default: the first)")
     margin = "the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)"

@@ -20,7 +20,7 @@ from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOp
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
-from rankscope.evaluation import add_unjudged_queries, evaluate_request, queries_asked
+from rankscope.evaluation import add_unjudged_queries, deciding_measure, evaluate_request, queries_asked
 from rankscope.light import replace
 from rankscope.measures.scores import AGGREGATES, Scores
 from rankscope.stats.units import Units
@@ -199,7 +199,8 @@ def comparison_input(
         raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
     if (request.strata or request.cluster or request.weights) and table is None:
         raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
-    primary = find_name(request.primary, scores.measures, "measure")
+    usual = deciding_measure(scores.profile, scores.measures)
+    primary = find_name(request.primary or usual, scores.measures, "measure")
     margin = margin_of(request, scores, primary)
     ids = tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
     if table is not None:

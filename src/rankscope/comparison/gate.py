@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 from rankscope.comparison.records import Comparison, PairResult
 from rankscope.errors import OptionError
+from rankscope.measures.scores import reaches
 from rankscope.records import Both, Options, Record
 
 Outcome = Literal["passed", "inconclusive", "failed", "error"]
@@ -95,7 +96,7 @@ def outcome_of(pair: PairResult, policy: GatePolicy) -> tuple[Outcome, str]:
     if lacking := what_is_lacking(pair, policy):
         return "error", lacking
     unsettled = verdict.code in ("not_safe", "too_few")
-    if unsettled and pair.gain < -pair.margin:
+    if unsettled and pair.differs and not reaches(pair.gain, -pair.margin):
         side = "higher" if pair.lower_is_better else "lower"
         beyond = f"by more than the margin of {pair.margin:g}" if pair.margin else "and there is no margin"
         return "failed", f"{words} It is {side}, {beyond}."

@@ -397,6 +397,11 @@ class QueryGroup(Record):
     def compared(self) -> tuple[PairResult, ...]:
         return tuple(result for result in self.comparisons if result.role == "primary")
 
+    @property
+    def is_over_same_queries(self) -> bool:
+        """Whether the means of all systems are over the same queries; else the one that finds less might look best."""
+        return not any(result.n_one_sided for result in self.compared)
+
     def exploratory(self, pair: PairResult) -> tuple[PairResult, ...]:
         """Return the same pair by the other measures."""
         return tuple(

@@ -86,7 +86,8 @@ class CompareRequest(Options):
     baseline: str | None = None
     """the run to compare with, by name (default: the first)"""
     primary: str | None = None
-    """the measure that decides (default: the first); it is added where it is not among the measures"""
+    """the measure that decides (default: the first, of a profile's own measures nDCG@10); it is added where it is not among
+    the measures"""
     margin: float | None = None
     """the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)"""
     by: str | tuple[str, ...] = ()
@@ -186,12 +187,13 @@ class CompareRequest(Options):
         return light.replace(request, measures=(*more, *request.measures))
 
     def primary_of(self, measures: Sequence[Measure]) -> Measure:
-        """Return the measure that decides, as the profile computes it: the first unless another one is named."""
-        from rankscope.evaluation import chosen_profile, decide_measures
+        """Return the measure that decides, as the profile computes it: the usual one unless another one is named."""
+        from rankscope.evaluation import chosen_profile, decide_measures, deciding_measure
         from rankscope.measures.parse import parse_measure
 
         if self.primary is None:
-            return measures[0]
+            by_name = {measure.name: measure for measure in measures}
+            return by_name[deciding_measure(self.profile, list(by_name))]
         return decide_measures(chosen_profile(self.profile), parse_measure(self.primary))[0]
 
     def settings(self, margin: float) -> Settings:

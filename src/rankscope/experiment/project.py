@@ -26,8 +26,8 @@ from rankscope.systems.secrets import FromEnvironment, Secrets, as_recorded, sec
 from rankscope.systems.working_directory import working_directory
 
 FILE = "rankscope.toml"
-POLICIES = ("ties", "precision", "self_match", "no_relevant", "undefined", "judged_only", "min_rel")
-"""What a project may say of how runs are scored; a query that fails counts 0, and no answer has a doc twice."""
+POLICIES = ("ties", "precision", "duplicates", "self_match", "no_relevant", "undefined", "judged_only", "min_rel")
+"""What a project may say of how runs are scored; a query that fails counts 0."""
 PYPROJECT = "pyproject.toml"
 VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
@@ -68,6 +68,8 @@ class ProjectOptions(Options):
     """How docs with equal scores are ordered: trec, given or ascending."""
     precision: Text | None = None
     """How scores are compared: double or single."""
+    duplicates: Text | None = None
+    """What becomes of an answer that lists a doc twice: error (its query fails) or first (the first row counts)."""
     self_match: Text | None = None
     """What becomes of a doc whose id is the query's own: keep or drop."""
     no_relevant: Text | None = None
@@ -150,6 +152,11 @@ class Project(Record):
     """Whether queries without judgments are left out ("skip"), or asked, and count 0 ("zero")."""
     bands: BandProfile | None = None
     """Whose words stand beside the scores."""
+
+    @property
+    def keeps_repeats(self) -> bool:
+        """Whether an answer may list a doc twice, as the policy on duplicates says."""
+        return decide_policies(chosen_profile(self.profile), self.policies).duplicates == "first"
 
     @property
     def scoring(self) -> dict[str, Any]:

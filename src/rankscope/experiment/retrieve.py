@@ -54,10 +54,12 @@ def retrieve_missing(
     stops_at_failure: bool = False,
     asked: Container[str] = (),
     sharers: Sequence[Sharer] = (),
+    repeats: bool = False,
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
-    `check` returns an answer as it is, or as the failure that it is.
+    `check` returns an answer as it is, or as the failure that it is. An answer that lists a doc twice is a failure
+    unless `repeats` says otherwise.
 
     Yields after each call how many queries have an answer or have failed. The first failure is handed on at once, or
     stops it. Where no query can ever be answered, which the first ones show, it is an UnreachableError. Queries that
@@ -73,7 +75,7 @@ def retrieve_missing(
     first: dict[str, Answer] = {}
     is_lost = False
     others = [sharer.system for sharer in sharers]
-    with closing(call_system(system, queries, missing, k=k, clock=clock, others=others)) as calls:
+    with closing(call_system(system, queries, missing, k=k, clock=clock, others=others, repeats=repeats)) as calls:
         for n_calls, (answers, seconds) in enumerate(calls):  # closing it ends a program
             kept = [without_leak(check(answer), secrets or Secrets()) for answer in answers]
             log.add(kept, seconds=seconds, cold=n_calls < n_cold)
@@ -128,6 +130,7 @@ def call_system(
     k: int,
     clock: Clock,
     others: Sequence[Http] = (),
+    repeats: bool = False,
 ) -> Generator[CallResult, None, None]:
     """Yield what each call gives: answer by answer where the system can, else by the plan."""
     if isinstance(system, Answering):
@@ -140,18 +143,22 @@ def call_system(
         with closing(ask_all(asked, missing, k=k)) as answers:
             for answer in answers:
                 now = clock()
-                yield (checked_answer(answer, k=k),), now - last
+                yield (checked_answer(answer, k=k, repeats=repeats),), now - last
                 last = now  # others may be on their way while this one is written down, so that counts as well
         return
     left = {query.id for query in missing}
     for group in plan_calls(queries):
         wanted = [query for query in group if query.id in left]
-        found = call_with_batch(system, wanted, k=k, clock=clock) if 1 < len(wanted) == len(group) else None
+        found = (
+            call_with_batch(system, wanted, k=k, clock=clock, repeats=repeats)
+            if 1 < len(wanted) == len(group)
+            else None
+        )
         if found is not None:
             yield found
         else:
             for query in wanted:
-                yield call_with_one(system, query, k=k, clock=clock)
+                yield call_with_one(system, query, k=k, clock=clock, repeats=repeats)
 
 
 def plan_calls(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
@@ -166,7 +173,9 @@ def plan_calls(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         yield queries[start : start + BATCH]
 
 
-def call_with_batch(system: System, queries: Sequence[Query], *, k: int, clock: Clock) -> CallResult | None:
+def call_with_batch(
+    system: System, queries: Sequence[Query], *, k: int, clock: Clock, repeats: bool
+) -> CallResult | None:
     """Ask several queries at once; None where that fails, as one bad query is not to take others along."""
     started = clock()
     try:
@@ -177,25 +186,25 @@ def call_with_batch(system: System, queries: Sequence[Query], *, k: int, clock: 
         return None
     seconds = clock() - started
     answers = (Answer(query.id, ranking) for query, ranking in zip(queries, rankings, strict=True))
-    return [checked_answer(answer, k=k) for answer in answers], seconds
+    return [checked_answer(answer, k=k, repeats=repeats) for answer in answers], seconds
 
 
-def checked_answer(answer: Answer, *, k: int) -> Answer:
+def checked_answer(answer: Answer, *, k: int, repeats: bool) -> Answer:
     """Return an answer whose ranking is one; what is none is a failure, and so is whatever reading it does."""
     if answer.others:
-        others = {name: checked_answer(other, k=k) for name, other in answer.others.items()}
-        return replace(checked_answer(replace(answer, others={}), k=k), others=others)
+        others = {name: checked_answer(other, k=k, repeats=repeats) for name, other in answer.others.items()}
+        return replace(checked_answer(replace(answer, others={}), k=k, repeats=repeats), others=others)
     if answer.ranking is None and answer.reason:
         return answer
     try:
-        return replace(answer, ranking=read_ranking(answer.ranking, k=k))
+        return replace(answer, ranking=read_ranking(answer.ranking, k=k, repeats=repeats))
     except BaseException as error:
         if must_stop(error):
             raise
         return replace(answer, ranking=None, reason=reason_of(error), seconds=None)
 
 
-def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> CallResult:
+def call_with_one(system: System, query: Query, *, k: int, clock: Clock, repeats: bool) -> CallResult:
     """Ask one query, once more where it fails, and time the attempt that gives an answer."""
     answer, seconds = Answer(query.id, None), 0.0
     for attempt in range(1, ATTEMPTS + 1):
@@ -203,7 +212,7 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
         try:
             ranking = search(system, [query], k=k)[0]
             seconds = clock() - started
-            answer = checked_answer(Answer(query.id, ranking, "", seconds, attempt), k=k)
+            answer = checked_answer(Answer(query.id, ranking, "", seconds, attempt), k=k, repeats=repeats)
         except OptionError:
             raise
         except Exception as error:  # noqa: BLE001 (as above)

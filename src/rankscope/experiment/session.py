@@ -18,6 +18,8 @@ import numpy as np
 from msgspec import field
 
 from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
+from rankscope.data.sources import RowsSource
 from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.answer_store import AnswerLog, AnswerStore, AnswerSummary, IndexCost, TunedWeights
@@ -28,11 +30,12 @@ from rankscope.experiment.fingerprint import code_of, fingerprint_of
 from rankscope.experiment.project import Project, SystemEntry, name_faulty
 from rankscope.experiment.results import Choice, ReusedAnswers, TrainTestSplit, Trial
 from rankscope.experiment.retrieve import Sharer, retrieve_missing
+from rankscope.io.rows import RunRows
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
 from rankscope.systems.answers import BadAnswerError, Clock, UnreachableError, reason_of, shown
-from rankscope.systems.base import RankedDocs, System
+from rankscope.systems.base import BaseSystem, RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.options import LoadError
 from rankscope.systems.registry import make_system, system_names_in
@@ -178,6 +181,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 resolve=lambda name: self.configured[name].system,
                 cache=self.project.cache / "embeddings",
             )
+        if self.project.keeps_repeats and isinstance(system, BaseSystem):
+            system.keeps_repeats = True
         described = described_by(system, entry.name)
         hashes = self.collection.hashes
         depends = {
@@ -187,6 +192,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             "docs": hashes["docs"],
             "queries": hashes["queries"],
             "k": self.depth,
+            **({"repeats": True} if self.project.keeps_repeats else {}),
         }
         return ConfiguredSystem(entry, options, system, fingerprint_of(depends))
 
@@ -241,6 +247,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                     clock=self.clock,
                     asked=asked,
                     sharers=sharers,
+                    repeats=self.project.keeps_repeats,
                     **hooks,
                 ):
                     self.say(f"{configured.name}: searching", n_done, len(queries))
@@ -362,13 +369,15 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
 
         It is turned round where lower is better, so that the highest is always the best. Without any answer it is NaN.
         """
-        run = {query: dict(ranking) for query, ranking in rankings.items() if ranking}
+        pairs = [(query, *pair) for query, ranking in rankings.items() for pair in ranking]
         primary = self.project.primary
-        doc_data = self.doc_arguments([primary], {doc for ranking in run.values() for doc in ranking})
-        if not run:
+        doc_data = self.doc_arguments([primary], {doc for _, doc, _ in pairs})
+        if not pairs:
             return math.nan
+        queries, docs, given = (list(column) for column in zip(*pairs, strict=True))
+        run = Run(RowsSource(RunRows(queries, docs, np.array(given, dtype=np.float64), tag="run")), name="run")
         request = EvaluateRequest.decide(primary, missing="zero", anyway=True, **self.project.scoring, **doc_data)
-        scores = evaluate_request(request, self.train_qrels, {"run": run})["run"]
+        scores = evaluate_request(request, self.train_qrels, run)["run"]
         value = scores.mean()[primary].value
         return -value if primary in scores.lower_is_better else value
 

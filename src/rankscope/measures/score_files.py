@@ -54,6 +54,8 @@ class ScoreFile(LightRecord, eq=False):
     unanswered: dict[str, Sequence[str]] = field(default_factory=dict)
     """Queries without an answer, by system, where the file says so."""
     lower_is_better: frozenset[str] = frozenset()
+    profile: str | None = None
+    """The profile that the scores follow, where the file says so; of several, where all say the same."""
 
 
 def read_scores(
@@ -109,7 +111,12 @@ def read_scores(
     for system in dict.fromkeys(system for renamed in names for system, new in renamed.items() if new != system):
         called = ", ".join(renamed[system] for renamed in names if system in renamed)
         notes.append(f"{system} is in several of the files; here it is {called}")
-    joined = ScoreFile({}, lower_is_better=lower.union(*(file.lower_is_better for file in files)))
+    profiles = {file.profile for file in files}
+    joined = ScoreFile(
+        {},
+        lower_is_better=lower.union(*(file.lower_is_better for file in files)),
+        profile=profiles.pop() if len(profiles) == 1 else None,
+    )
     for file, renamed in zip(files, names, strict=True):
         joined.cells.update({renamed[system]: by_measure for system, by_measure in file.cells.items()})
         joined.unanswered.update({renamed[name]: file.unanswered[name] for name in renamed if name in file.unanswered})
@@ -214,6 +221,7 @@ def read_file(path: Path, *, alone: bool, measure: str | None) -> ScoreFile:
                 collect(in_mapping({run.name: run.queries for run in record.runs}, path)),
                 notes=notes,
                 unanswered={run.name: run.unanswered for run in record.runs},
+                profile=record.profile,
             )
         is_known = format_name == format_in_name(source.name)
         if format_name is not None and (is_known or not FORMATS[format_name].has_text_cells):
@@ -350,7 +358,7 @@ def as_scores(file: ScoreFile, *, where: str) -> Scores:
             lower_is_better=file.lower_is_better & frozenset(shared),
         )
         runs.append(run)
-    return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={})
+    return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={}, profile=file.profile)
 
 
 def with_measures(scores: Scores, names: Sequence[str]) -> Scores:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankscope.measures.spec import Measure
 
 MIN_GEOMETRIC = 0.00001  # trec_eval's floor: one score of 0 would make the whole geometric mean 0
+ROUNDING = 1e-9  # how far a score may miss a limit: sums of fractions are not exact
 
 AGGREGATES = {
     "mean": "the mean over queries",
@@ -322,6 +323,11 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
         head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def reaches(score: float, limit: float) -> bool:
+    """Tell whether a score is at least a limit, but for rounding: the mean of 1, 1/3, 1/3 and 1/3 is not quite 0.5."""
+    return score >= limit - ROUNDING
 
 
 def same_value(one: Any, other: Any) -> bool:

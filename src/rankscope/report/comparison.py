@@ -15,7 +15,15 @@ from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
-from rankscope.report.evaluation import footer, mean_cells, mean_notes, number_cell, queries, summary_table
+from rankscope.report.evaluation import (
+    footer,
+    mean_cells,
+    mean_notes,
+    no_best_words,
+    number_cell,
+    queries,
+    summary_table,
+)
 from rankscope.report.evaluation import notes as evaluation_notes
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
@@ -160,17 +168,9 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     subject = f"{comparison.primary} · {len(board)} systems · {parts.in_group(queries(len(group.query_ids)), group)}"
     if not board:
         return doc.VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
-    top = board[0]
-    interval = f" ({top.ci.level * 100:.4g}% CI {top.ci.low:.3f} to {top.ci.high:.3f})" if top.ci else ""
-    ahead = f"{leaders_of(board)} the best mean {comparison.primary}: {top.mean:.3f}{interval}"
-    if len({place.mean for place in board}) == 1:
-        ahead = f"All {len(board)} systems have the same mean {comparison.primary}: {top.mean:.3f}"
+    top, ahead = board[0], ahead_words(comparison, group)
     if comparison.baseline is not None:
-        order = list(wording.WORDS)
-        compared = sorted(group.compared, key=lambda pair: order.index(pair.final_verdict.code))
-        found = Counter(wording.short_words(pair.final_verdict.code, pair) for pair in compared)
-        counts = ", ".join(f"{words} ({n})" for words, n in found.items())
-        headline = f"Verdicts against {comparison.baseline}: {counts}."
+        headline = f"Verdicts against {comparison.baseline}: {verdict_counts(group)}."
         return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
     if all(item.final_verdict.code in ("same", "identical") and not item.differs for item in group.compared):
         identical = all(item.final_verdict.code == "identical" for item in group.compared)
@@ -180,6 +180,8 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     if n_units < wording.MIN_UNITS:
         word = wording.unit_word(group.compared[0])
         return doc.VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
+    if not group.is_over_same_queries:
+        return doc.VerdictBlock(f"Verdicts on all pairs: {verdict_counts(group)}.", f"{ahead}.", "caution", subject)
     codes = codes_against(top.system, group)
     ways = {way: [name for name, code in codes.items() if code in which] for way, which in WAYS.items()}
     named = [
@@ -200,6 +202,25 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     if board[1].mean == top.mean:
         headline = f"{top.system} and {board[1].system} have the same mean; neither is shown to be better."
     return doc.VerdictBlock(headline, reason, "caution", subject)
+
+
+def ahead_words(comparison: Comparison, group: QueryGroup) -> str:
+    """Say who has the best mean, or that nobody can be said to, as the means are not over the same queries."""
+    board, top = group.leaderboard, group.leaderboard[0]
+    if not group.is_over_same_queries:
+        return f"There is {no_best_words([comparison.primary])}"
+    if len({place.mean for place in board}) == 1:
+        return f"All {len(board)} systems have the same mean {comparison.primary}: {top.mean:.3f}"
+    interval = f" ({top.ci.level * 100:.4g}% CI {top.ci.low:.3f} to {top.ci.high:.3f})" if top.ci else ""
+    return f"{leaders_of(board)} the best mean {comparison.primary}: {top.mean:.3f}{interval}"
+
+
+def verdict_counts(group: QueryGroup) -> str:
+    """Say how often there is each verdict: better (2), cannot tell (1)."""
+    order = list(wording.WORDS)
+    compared = sorted(group.compared, key=lambda pair: order.index(pair.final_verdict.code))
+    found = Counter(wording.short_words(pair.final_verdict.code, pair) for pair in compared)
+    return ", ".join(f"{words} ({n})" for words, n in found.items())
 
 
 def leaders_of(board: Sequence[LeaderboardRow]) -> str:
@@ -279,7 +300,10 @@ def judged_signal(pair: PairResult) -> doc.Signal:
         return doc.Signal("Judgments", "neutral", "How much is judged is not known here.")
     among = "results" if judged.depth is None else f"first {judged.depth} results"
     share_a, share_b = or_nan(judged.a), or_nan(judged.b)
-    words = f"Judged: {share_b:.0%} of {pair.b}'s {among}, {share_a:.0%} of {pair.a}'s."
+    words = (
+        f"Judged: {share_b:.0%} of {pair.b}'s {among}, {share_a:.0%} of {pair.a}'s, on average over the queries that "
+        "each answers."
+    )
     if min(share_a, share_b) >= 1:
         return doc.Signal("Judgments", "good", words)
     if check is None:
@@ -349,7 +373,7 @@ def group_sections(
     comparison: Comparison, group: QueryGroup, *, with_figures: bool, every_pair: bool
 ) -> Iterator[doc.Section]:
     title = "Leaderboard" if comparison.baseline is None else "Means"
-    blocks: list[doc.Block] = [doc.TableBlock(title, leaderboard_table(comparison, group.leaderboard))]
+    blocks: list[doc.Block] = [doc.TableBlock(title, leaderboard_table(comparison, group))]
     if not comparison.isolated_by:
         blocks.append(doc.TableBlock("All measures", means_table(comparison.scores)))
         if with_figures and len(comparison.systems) <= MANY_SYSTEMS:
@@ -379,8 +403,9 @@ def group_sections(
     yield doc.Section(parts.in_group("Every query", group), (table,))
 
 
-def leaderboard_table(comparison: Comparison, board: Sequence[LeaderboardRow]) -> Table:
+def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
     """Return the systems, best mean first; where all pairs were compared, with ranks and marks by the verdicts."""
+    board = group.leaderboard
     by_verdict = comparison.baseline is None
     numbered = by_verdict and len(board) <= MANY_SYSTEMS
     place_of = {place.system: i for i, place in enumerate(board, 1)}
@@ -405,6 +430,8 @@ def leaderboard_table(comparison: Comparison, board: Sequence[LeaderboardRow]) -
         notes = ["rank: 1 + the number of systems that are better, or probably better, by verdict; others tie"]
     if numbered:
         notes.append("superscripts: the systems that this one is better, or probably better, than")
+    if not group.is_over_same_queries:
+        notes.append(no_best_words([comparison.primary]))
     if any(place.ci is None for place in board):
         notes.append("-: no interval, as there are too few queries or all of them score the same")
     return Table(header, rows, n_name_columns=len(header) - 3, notes=notes)

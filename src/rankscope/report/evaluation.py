@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return one row per run with the mean of every measure; the best of several is marked."""
     rows = [[Cell(name), *cells] for name, cells in mean_cells(scores).items()]
     known = (*notes(scores), *mean_notes(scores))
-    table = in_words(Table(["run", *scores.measures], rows, notes=known), bands)
+    table = in_words(Table(["run", *scores.measures], rows, notes=known), scores, bands)
     return table if bands is None else replace(table, notes=(*table.notes, *lines_in_words(scores, bands)))
 
 
@@ -63,7 +63,11 @@ def mean_notes(scores: Scores) -> Iterator[str]:
         yield N_IN_WORDS
     unmarked = [measure for measure in scores.measures if not is_over_same_queries(scores, measure)]
     if unmarked:
-        yield f"no best {', '.join(unmarked)}: not over the same queries, so that a run could win by finding less"
+        yield no_best_words(unmarked)
+
+
+def no_best_words(measures: Iterable[str]) -> str:
+    return f"no best {', '.join(measures)}: not over the same queries, so that a run could win by finding less"
 
 
 def with_n_columns(table: Table, scores: Scores) -> Table:
@@ -95,43 +99,49 @@ def query_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
             cells = (number_cell(v, None, whole=m in counted) for m, v in zip(run.measures, values, strict=True))
             by_query.setdefault(query, []).append([*names, *cells])
     rows = [row for rows in by_query.values() for row in rows]
-    return in_words(Table(header, rows, n_name_columns=1 if single else 2, notes=tuple(notes(scores))), bands)
+    table = Table(header, rows, n_name_columns=1 if single else 2, notes=tuple(notes(scores)))
+    return in_words(table, scores, bands)
 
 
-def in_words(table: Table, bands: BandProfile | None) -> Table:
+def in_words(table: Table, scores: Scores, bands: BandProfile | None) -> Table:
     """Return the table with the word of its band beside each score: 0.7123 very good, 0.7-0.9."""
     if bands is None:
         return table
     rows = [
         [
-            replace(cell, text=f"{cell.text} {words}") if (words := word_of(cell, name, bands)) else cell
+            replace(cell, text=f"{cell.text} {word}") if (word := words.get(name)) else cell
             for name, cell in zip(table.header, row, strict=True)
         ]
-        for row in table.rows
+        for row, words in words_by_row(table, scores, bands)
     ]
     return replace(table, rows=rows, notes=(*table.notes, whose_words(bands)))
 
 
-def with_word_columns(table: Table, bands: BandProfile) -> Table:
+def with_word_columns(table: Table, scores: Scores, bands: BandProfile) -> Table:
     """Return the table with the words in columns of their own, for programs that read the scores as numbers."""
     from rankscope.measures.parse import parse_measure
 
     header: list[str] = []
     columns: list[list[Cell]] = []
+    words = [found for _, found in words_by_row(table, scores, bands)]
     for i, name in enumerate(table.header):
         header.append(name)
         columns.append([row[i] for row in table.rows])
         if i >= table.n_name_columns and bands.of(parse_measure(name)):
             header.append(f"{name} band")
-            columns.append([Cell(word_of(cell, name, bands)) for cell in columns[-1]])
+            columns.append([Cell(found.get(name, "")) for found in words])
     return replace(table, header=header, rows=list(zip(*columns, strict=True)))
 
 
-def word_of(cell: Cell, measure: str, bands: BandProfile) -> str:
-    """Return the word for the score in a cell; nothing where there is no score, or no word."""
-    from rankscope.analysis.bands import band_of
+def words_by_row(table: Table, scores: Scores, bands: BandProfile) -> Iterator[tuple[Sequence[Cell], dict[str, str]]]:
+    """Yield each row of a table of means, or of every query's scores, with the words for its scores by measure."""
+    from rankscope.analysis.bands import band_in
 
-    return str(band_of(float(cell.raw), measure, bands) or "") if cell.raw else ""
+    for row in table.rows:
+        names = {heading: cell.text for heading, cell in zip(table.header[: table.n_name_columns], row, strict=False)}
+        run = scores[names["run"]] if "run" in names else next(iter(scores.values()))
+        found = {name: band_in(run, name, bands, query=names.get("query")) for name in scores.measures}
+        yield row, {name: str(band) for name, band in found.items() if band is not None}
 
 
 def load_bands(name_or_path: str) -> BandProfile:

@@ -42,7 +42,7 @@ def report_of(
     bands: BandProfile | None = None,
 ) -> Report:
     """Return the report; charts that need the runs themselves are drawn where these are given."""
-    table = in_words(interval_table(scores), bands)
+    table = in_words(interval_table(scores), scores, bands)
     first: list[Block] = [TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", table)]
     if bands is not None:
         first += words_block(scores, bands)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.comparison.known_measures import known_measure, with_directions
 from rankscope.errors import InputError, OptionError, did_you_mean
+from rankscope.evaluation import deciding_measure
 from rankscope.measures.score_files import file_labels, other_qrels, scores_by_file
 from rankscope.measures.scores import Scores, show
 from rankscope.records import Record
@@ -65,7 +66,7 @@ def scores_over_time(
 
 
 def followed_measure(files: Mapping[str, Scores], measure: str | None) -> str:
-    """Return the measure to follow: one that some file has, or the first that all of them have."""
+    """Return the measure to follow: one that some file has, or of those that all of them have the one that decides."""
     known = list(dict.fromkeys(name for scores in files.values() for name in scores.measures))
     if measure is not None:
         ours = known_measure(measure)
@@ -78,7 +79,8 @@ def followed_measure(files: Mapping[str, Scores], measure: str | None) -> str:
     if not shared:
         held = "; ".join(f"{label} has {', '.join(scores.measures)}" for label, scores in files.items())
         raise InputError("the files have no measure in common", hint=f"{held}; -m NAME follows one of them")
-    return shared[0]
+    profiles = {scores.profile for scores in files.values()}
+    return deciding_measure(profiles.pop() if len(profiles) == 1 else None, shared)
 
 
 def cautions_of(paths: Sequence[str], files: Mapping[str, Scores]) -> Iterator[str]:

@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from rankscope.align.reference import best_first_order
 from rankscope.errors import IdError, InputError, OptionError, shorten
 from rankscope.io.ids import as_id
 from rankscope.printable import printable
-from rankscope.systems.base import OptionSystem, Query, RankedDocs, best_first
+from rankscope.systems.base import OptionSystem, Query, RankedDocs
 from rankscope.systems.secrets import Secrets
 
 LARGEST_ANSWER_BYTES = 1 << 27
@@ -133,9 +134,13 @@ def without_leak(answer: Answer, secrets: Secrets) -> Answer:
     return replace(answer, ranking=None, reason=reason)
 
 
-def check_ranking(pairs: Iterable[Any], *, k: int) -> RankedDocs:
-    """Return (doc, score) pairs as a ranking, best first and cut at k; refuse what is none, saying why."""
-    ranking: dict[str, float] = {}
+def check_ranking(pairs: Iterable[Any], *, k: int, repeats: bool = False) -> RankedDocs:
+    """Return (doc, score) pairs as a ranking, best first and cut at k; refuse what is none, saying why.
+
+    With `repeats` a doc may be listed twice: its later rows stay, and never stand above its first one.
+    """
+    first: dict[str, float] = {}
+    rows: list[tuple[str, float]] = []
     for pair in pairs:
         if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise BadAnswerError(f"{shown(pair)} is no pair of a doc and a score")
@@ -147,10 +152,12 @@ def check_ranking(pairs: Iterable[Any], *, k: int) -> RankedDocs:
                 raise BadAnswerError(f"the score of doc {doc!r} is {shown(score)}, which is no number")
         except OverflowError:
             raise BadAnswerError(f"the score of doc {doc!r} is larger than any score can be") from None
-        if doc in ranking:
+        if doc in first and not repeats:
             raise BadAnswerError(f"doc {doc!r} is there twice")
-        ranking[doc] = float(score)
-    return best_first(ranking, k)
+        rows.append((doc, float(score)))
+        first.setdefault(doc, rows[-1][1])
+    places = np.array([min(score, first[doc]) for doc, score in rows], dtype=np.float64)
+    return [rows[i] for i in best_first_order([doc for doc, _ in rows], places)[:k].tolist()]
 
 
 def doc_id(value: Any) -> str:
@@ -177,9 +184,9 @@ def shown(value: Any, *, limit: int = 120) -> str:
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
 
 
-def by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
+def by_position(docs: Sequence[Any], *, k: int, repeats: bool = False) -> RankedDocs:
     """Return docs that came without scores as a ranking: the score is 1 / rank."""
-    return check_ranking([(doc, 1 / rank) for rank, doc in enumerate(docs, 1)], k=k)
+    return check_ranking([(doc, 1 / rank) for rank, doc in enumerate(docs, 1)], k=k, repeats=repeats)
 
 
 def reason_of(error: BaseException) -> str:

@@ -77,6 +77,8 @@ class BaseSystem:
     """
 
     name: str = ""
+    keeps_repeats: bool = False
+    """Whether an answer may list a doc twice: it is then handed on as it is, otherwise the query fails."""
     _docs: DocStore | None = None
     _index: Any = None
     """What a system of ours searches in, where it has something; its size is `n_bytes`."""
@@ -180,6 +182,17 @@ def text_of(doc: Doc, fields: Sequence[str]) -> str:
         if value is not None:
             texts.append(" ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
     return " ".join(filter(None, texts))
+
+
+def search_once(system: System, queries: Sequence[Query], *, k: int) -> list[RankedDocs]:
+    """Return what a system finds, for systems that make something else of it: of a doc listed twice the first row."""
+    found = []
+    for ranking in system.search(queries, k=k):
+        first: dict[str, float] = {}
+        for doc, score in ranking:
+            first.setdefault(doc, score)
+        found.append(ranking if len(first) == len(ranking) else list(first.items()))
+    return found
 
 
 def best_first(scores: Mapping[str, float] | Iterable[tuple[str, float]], k: int | None = None) -> RankedDocs:

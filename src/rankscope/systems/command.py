@@ -254,7 +254,8 @@ class ProgramRun:
 
     def _answer(self, query: str, record: Any, line: str = "") -> Answer:
         try:
-            return Answer(query, ranking_of(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
+            results = first_of(record, ANSWER_COLUMNS["results"], line)
+            return Answer(query, ranking_of(results, k=self._k, repeats=self._system.keeps_repeats))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
 
@@ -352,15 +353,16 @@ def first_of(record: Any, names: Sequence[str], line: str) -> Any:
     return found
 
 
-def ranking_of(results: Any, *, k: int) -> RankedDocs:
+def ranking_of(results: Any, *, k: int, repeats: bool) -> RankedDocs:
     """Return the ranking in a list of ids, of [id, score] pairs, or of tables with id and score."""
+    how: Any = {"k": k, "repeats": repeats}
     if not isinstance(results, list):
         raise BadAnswerError(f"its results are {shown(results, limit=80)}, but should be a list")
     if all(isinstance(entry, Mapping) for entry in results):
         docs = [next((entry[name] for name in ANSWER_COLUMNS["doc"] if name in entry), None) for entry in results]
         if not any("score" in entry for entry in results):
-            return by_position(docs, k=k)
-        return check_ranking(zip(docs, (entry.get("score") for entry in results), strict=True), k=k)
+            return by_position(docs, **how)
+        return check_ranking(zip(docs, (entry.get("score") for entry in results), strict=True), **how)
     if all(isinstance(entry, str | int) for entry in results):
-        return by_position(results, k=k)
-    return check_ranking(results, k=k)
+        return by_position(results, **how)
+    return check_ranking(results, **how)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.errors import OptionError
-from rankscope.systems.base import OptionSystem, Query, RankedDocs, System
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System, search_once
 from rankscope.systems.dense import Dense, unit_length
 from rankscope.systems.fusion import normalise
 from rankscope.systems.options import SYSTEM, AtLeastOne, ZeroToOne
@@ -52,10 +52,10 @@ class Diversified(OptionSystem, kw_only=True):
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         n = max(self.pool, k)
         if self.relevance == "pool":
-            return [self._reorder(ranking, None, k=k) for ranking in self._base.search(queries, k=n)]
+            return [self._reorder(ranking, None, k=k) for ranking in search_once(self._base, queries, k=n)]
         vectors = self._dense.encode([query.text for query in queries], role="query")
         alone = self._base is self._dense  # then queries need not be encoded twice
-        found = self._dense.vectors.search(vectors, k=n) if alone else self._base.search(queries, k=n)
+        found = self._dense.vectors.search(vectors, k=n) if alone else search_once(self._base, queries, k=n)
         pairs = zip(found, unit_length(vectors), strict=True)
         return [self._reorder(ranking, query, k=k) for ranking, query in pairs]
 

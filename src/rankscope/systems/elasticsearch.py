@@ -69,8 +69,8 @@ class Elasticsearch(HttpSystem, kw_only=True):
         docs = self._ids.values(content)
         scores = _SCORES.values(content)
         if docs and all(score is None for score in scores):
-            return by_position(docs, k=k)
-        return check_ranking(zip(docs, scores, strict=True), k=k)
+            return by_position(docs, k=k, repeats=self.keeps_repeats)
+        return check_ranking(zip(docs, scores, strict=True), k=k, repeats=self.keeps_repeats)
 
 
 class OpenSearch(Elasticsearch, kw_only=True):

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankscope.errors import FormatError, InputError, OptionError, did_you_mean
-from rankscope.systems.base import OptionSystem, Query, RankedDocs, System, best_first
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System, best_first, search_once
 from rankscope.systems.fusion import Fusion, normalise
 from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, check_choice, load_function, source_hash
 
@@ -109,7 +109,7 @@ class Expand(OptionSystem, kw_only=True):
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         subqueries = [self.subqueries(query) for query in queries]
         flat = [subquery for own in subqueries for subquery, _ in own]
-        answers = iter(self.of.search(flat, k=max(k, self.depth)))
+        answers = iter(search_once(self.of, flat, k=max(k, self.depth)))
         return [add_answers([(next(answers), weight) for _, weight in own])[:k] for own in subqueries]
 
     def subqueries(self, query: Query) -> list[tuple[Query, float]]:

@@ -57,7 +57,7 @@ class PythonFunction(OptionSystem, kw_only=True):
 
     def _ranking(self, answer: Any, query: Query, *, k: int) -> RankedDocs:
         try:
-            return read_ranking(answer, k=k)
+            return read_ranking(answer, k=k, repeats=self.keeps_repeats)
         except BadAnswerError as error:
             raise BadAnswerError(f"query {query.id!r}: {error.message}", hint=error.hint) from error
 

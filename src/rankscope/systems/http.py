@@ -205,11 +205,11 @@ class Http(HttpSystem, kw_only=True):
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         docs = self._ids.values(content)
         if self._scores is None:
-            return by_position(docs, k=k)
+            return by_position(docs, k=k, repeats=self.keeps_repeats)
         scores = self._scores.values(content)
         if len(scores) != len(docs):
             raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
-        return check_ranking(zip(docs, scores, strict=True), k=k)
+        return check_ranking(zip(docs, scores, strict=True), k=k, repeats=self.keeps_repeats)
 
 
 class SharedRequests:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 from rankscope.errors import OptionError
-from rankscope.systems.base import OptionSystem, Query, RankedDocs, System
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System, search_once
 from rankscope.systems.fusion import METHODS, RRF_K, Fusion
 from rankscope.systems.options import SYSTEM, AtLeastOne
 
@@ -72,7 +72,7 @@ class Hybrid(OptionSystem, kw_only=True):
         return [fusion.fuse(lists)[:k] for lists in self.lists(queries, k=k)]
 
     def lists(self, queries: Sequence[Query], *, k: int) -> list[tuple[RankedDocs, ...]]:
-        answers = [system.search(queries, k=max(k, self.depth)) for system in self.of]
+        answers = [search_once(system, queries, k=max(k, self.depth)) for system in self.of]
         return list(zip(*answers, strict=True))
 
     def tune(

@@ -26,10 +26,13 @@ _MOST_HITS = 1_000_000
 _MISSING = object()
 
 
-def read_ranking(answer: Any, *, k: int) -> RankedDocs:
-    """Return an answer as a ranking, best first and cut at k; refuse what is none, showing what it is."""
+def read_ranking(answer: Any, *, k: int, repeats: bool = False) -> RankedDocs:
+    """Return an answer as a ranking, best first and cut at k; refuse what is none, showing what it is.
+
+    `repeats` says whether a doc may be listed twice.
+    """
     if isinstance(answer, list) and all(is_plain(hit) for hit in answer):
-        return check_ranking(answer, k=k)
+        return check_ranking(answer, k=k, repeats=repeats)
     if isinstance(answer, Mapping):
         answer = chroma_hits(answer) if is_chroma(answer) else list(answer.items())
     answer = getattr(answer, "points", answer)  # as Qdrant wraps them
@@ -41,13 +44,13 @@ def read_ranking(answer: Any, *, k: int) -> RankedDocs:
     read = [read_hit(hit) for hit in hits]
     scores = [score for _, score in read]
     if read and all(score is None for score in scores):
-        return by_position([doc for doc, _ in read], k=k)
+        return by_position([doc for doc, _ in read], k=k, repeats=repeats)
     if None in scores:
         at = scores.index(None)
         raise BadAnswerError(f"{shown(hits[at])} has no score, but others have", hint="give all docs a score, or none")
     if len(hits) > 1 and isinstance(hits[0], tuple) and is_object(hits[0][0]):
         read = as_similarities(read)
-    return check_ranking(read, k=k)
+    return check_ranking(read, k=k, repeats=repeats)
 
 
 def is_plain(hit: Any) -> bool:

@@ -10,7 +10,17 @@ from typing import Annotated, Any, ClassVar
 from rankscope.errors import ScoreError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
-from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first, text_of, with_progress
+from rankscope.systems.base import (
+    DocStore,
+    OptionSystem,
+    Query,
+    RankedDocs,
+    System,
+    best_first,
+    search_once,
+    text_of,
+    with_progress,
+)
 from rankscope.systems.options import SYSTEM, AtLeastOne, DocFields, load_function, source_hash
 
 Scorer = Callable[[str, list[str]], Sequence[float]]
@@ -42,7 +52,7 @@ class Rerank(OptionSystem, kw_only=True):
         self._index = DocTexts(docs, fields=self.fields, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        found = self.of.search(queries, k=max(self.pool, k))
+        found = search_once(self.of, queries, k=max(self.pool, k))
         return [self.rerank(query, ranking)[:k] for query, ranking in zip(queries, found, strict=True)]
 
     def rerank(self, query: Query, ranking: RankedDocs) -> RankedDocs:

@@ -27,6 +27,7 @@ from rankscope.data.queries import load_queries
 from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeWarning
 from rankscope.evaluation import (
+    add_unjudged_queries,
     chosen_profile,
     decide_measures,
     decide_policies,
@@ -37,6 +38,7 @@ from rankscope.evaluation import (
 from rankscope.light import names_of
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
+from rankscope.measures.scores import Aggregate
 from rankscope.measures.scoring import check_grades, count, scores_of
 
 if TYPE_CHECKING:
@@ -146,6 +148,9 @@ def diagnose(
     loaded = load_run(run, options=options)
     judged, asked_notes = queries_asked(judged, [loaded])
     raise_or_warn(find_swap(judged, loaded, decided), anyway=anyway)
+    if chosen is not None and chosen.unjudged_queries == "zero":
+        judged, unjudged_notes = add_unjudged_queries(judged, [loaded], queries)
+        asked_notes += unjudged_notes
     vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
@@ -163,10 +168,9 @@ def diagnose(
     for note in (*asked_notes, *id_notes(judged, loaded)):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     words = find_bands(bands) if isinstance(bands, str) else bands
-    in_words = ""
-    if words is not None:
-        asked = decide_measures(chosen, f"P@{k} R@{k} RR nDCG@{k}")
-        in_words = in_one_line(scores_of(view.hits, loaded, asked, decided), words)
+    asked = decide_measures(chosen, f"P@{k} R@{k} RR nDCG@{k}")
+    evaluated = scores_of(hits, loaded, asked, decided)
+    in_words = "" if words is None else in_one_line(evaluated, words)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
     slices: tuple[QuerySlice, ...] = ()
@@ -188,7 +192,7 @@ def diagnose(
         n_other_queries=len(hits) - len(view),
         recall=float((view.found(k) / view.n_relevant).mean()),
         unjudged_share=view.unjudged_share,
-        summary=summary_of(view, findings),
+        summary=summary_of(view, findings, evaluated.aggregate_of(measure)),
         losses=view.losses,
         findings=findings,
         pool=tuple(view.pool),
@@ -203,11 +207,19 @@ def diagnose(
     )
 
 
-def summary_of(view: RunView, findings: Sequence[DiagnosisFinding]) -> str:
-    """Say how good the run is, where it loses most and what to do, or that there is nothing to complain about."""
+def summary_of(view: RunView, findings: Sequence[DiagnosisFinding], evaluated: Aggregate) -> str:
+    """Say how good the run is, where it loses most and what to do, or that there is nothing to complain about.
+
+    `evaluated` is the mean as `evaluate` has it, which may count queries without relevant docs, too.
+    """
     losses = view.losses
     queries = "1 query" if len(view) == 1 else f"{len(view):,} queries"
     sentences = [f"{view.measure.name} is {losses.score:.4f} over {queries}."]
+    if evaluated.n > len(view):
+        sentences.append(
+            f"It is {evaluated.shown} over {evaluated.n:,}, as `evaluate` has it: where nothing is relevant, the score "
+            "is 0 and counts."
+        )
     if all(finding.severity == "remark" for finding in findings):
         sentences.append("Nothing to complain about: no check concerns more than a few queries.")
     else:

@@ -23,6 +23,7 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
 from rankscope.report.charts.palette import AXIS, BAD, GOOD, GRID, MUTED, SERIES
 from rankscope.report.charts.sources import RunData, better_of, identifier, weighted_words
+from rankscope.report.evaluation import is_over_same_queries, no_best_words
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
@@ -140,6 +141,8 @@ class SystemsChart(HeatChart):
 
     better: Mapping[str, Better] = {}
     """By measure; higher where nothing is said."""
+    without_best: Sequence[str] = ()
+    """Measures whose means are not over the same queries: the system that finds less might look best."""
 
     @classmethod
     def from_scores(
@@ -157,6 +160,7 @@ class SystemsChart(HeatChart):
             title=f"Systems by measure, with {percent(level)} intervals",
             subtitle="; ".join(filter(None, (weighted_words(scores), lacking))),
             better={measure: better_of(scores, measure) for measure in scores.measures},
+            without_best=[measure for measure in scores.measures if not is_over_same_queries(scores, measure)],
         )
 
     @classmethod
@@ -176,8 +180,12 @@ class SystemsChart(HeatChart):
         label = "the stronger the colour, the better within a measure; bold: its best value"
         drawing.legend([shade_key(GOOD, label)])
         self.draw_cells(drawing)
+        if self.without_best:
+            drawing.notes([no_best_words(self.without_best)])
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
+        if cell.column in self.without_best:
+            return MUTED, 0.0, False
         worst, best = self.extents[cell.column]
         if self.better.get(cell.column) == "lower":
             worst, best = best, worst

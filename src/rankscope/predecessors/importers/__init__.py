@@ -16,7 +16,8 @@ from rankscope.predecessors.importers import doctor_search as doctor
 from rankscope.predecessors.importers import hpo_retrieval as hpo
 from rankscope.predecessors.importers import podcast_search as podcast
 from rankscope.predecessors.importers import rag_diversity as rag
-from rankscope.predecessors.importers.hpo_schema import problems_of, test_case_schema
+from rankscope.predecessors.importers.doctor_schema import problems_of_doctor_cases
+from rankscope.predecessors.importers.hpo_schema import Problem, problems_of, test_case_schema
 from rankscope.predecessors.importers.merge import import_kept, merge_imports
 from rankscope.predecessors.importers.model import ImportedCollection, write_collection
 from rankscope.records import Record
@@ -79,7 +80,9 @@ KINDS: dict[str, FileKind] = {
     ),
     "doctor-variants": FileKind(
         "doctor search: response for one query",
-        _has("variants", "success"),
+        lambda content: (
+            _has("variants")(content) and ("success" in content or _lists(_has("name"))(content["variants"]))
+        ),
         doctor.import_variants,
         ("query", "name_of"),
     ),
@@ -143,8 +146,9 @@ def import_file(
 ) -> ImportedCollection:
     """Import a predecessor's file, or a run directory; its kind is detected from its content unless it is given.
 
-    `query` is what was searched for, where the file does not say; `practitioners` is a file with the ids and names of
-    the people that test cases name; `unresolved` says what happens to names that match nobody: "keep" or "drop".
+    `query` is what was searched for, where the file does not say: a text, or the id of a query of another file;
+    `practitioners` is a file with the ids and names of the people that test cases name; `unresolved` says what happens
+    to names that match nobody: "keep" or "drop".
     """
     return import_files([path], kind=kind, query=query, practitioners=practitioners, unresolved=unresolved)
 
@@ -171,7 +175,7 @@ def import_files(
     found = [import_content(file, options) for file in read]
     refuse_unused(read, found, query=query, practitioners=practitioners)
     parts = [(str(path), each) for path, each in zip(paths, found, strict=True)]
-    return merge_imports(parts, docs={str(practitioners): people} if people else {})
+    return merge_imports(parts, docs={str(practitioners): people} if people else {}, asked=query)
 
 
 class FileContent(Record):
@@ -242,6 +246,22 @@ def import_content(file: FileContent, options: Mapping[str, Any]) -> ImportedCol
         if run.n_repeats
     ]
     return found
+
+
+def case_problems(content: Any, path: str) -> list[Problem]:
+    """Return what is wrong with test cases of the doctor search or of HPO retrieval; other files are refused.
+
+    What only might be another file, as names by themselves do not say, is looked at as cases of HPO retrieval.
+    """
+    kind = next((name for name, kind in KINDS.items() if kind.fits(content)), "")
+    if kind == "doctor-test-cases":
+        return list(problems_of_doctor_cases(content))
+    if kind in {"", "hpo-test-cases", "podcast-judgments", "podcast-topics"}:
+        return problems_of(content)
+    raise OptionError(
+        f"{path} holds no test cases: it looks like {kind} ({KINDS[kind].description})",
+        hint="import it without --check to see what it holds",
+    )
 
 
 def content_of(path: PathLike) -> Any:

@@ -114,6 +114,8 @@ class ImportedCollection(msgspec.Struct):
     """When the file was made, as far as it says so."""
     is_nameless: bool = False
     """Whether it does not say what was searched for, so that its query is simply called "query"."""
+    has_texts_only: bool = False
+    """Whether it names queries by their texts, so that their ids are made from these."""
     sources: dict[str, str] = field(default_factory=dict)
     """What was imported: the kind of each file."""
     queries: list[ImportedQuery] = field(default_factory=list)

@@ -121,6 +121,7 @@ EPISODES = [{"episode_id": "e1"}, {"episode_id": "e1"}, {"episode_id": "e2"}]
         (["cases.json"], ["--practitioners", "people.json"], 1),
         (["judged.json", "list.json"], ["--query", "law"], 1),
         (["judged.json", "list.json"], [], 0),
+        (["odd.json"], [], 1),
     ],
 )
 def test_what_is_said_to_come_next_works(rankscope, save, files, options, n_steps):
@@ -128,6 +129,10 @@ def test_what_is_said_to_come_next_works(rankscope, save, files, options, n_step
     save(PEOPLE, "people.json")
     save(doctor_export("c2", "c", "b"), "two.json")
     save({"userQuery": "SVT", "variants": [{"name": "one", "top10Results": [{"id": "p1"}]}]}, "said.json")
+    result = {"testCaseId": "c1", "variants": [{"name": "v", "top3Results": [{"id": "p1"}]}]}
+    truth = {"names": ["Ann"], "ids": ["p1"]}
+    odd = [{**result, "groundTruth": truth, "evaluation": {"v": {"mrr": None, "ndcg": "high"}}}]
+    save({"summary": {}, "results": odd}, "odd.json")
     save({"law": {"e1": 2}}, "judged.json")
     save(EPISODES, "list.json")
     Path("a.csv").write_text("Variant,Rank,Practitioner ID,Practitioner Name\none,1,p1,Ann\n")

@@ -347,8 +347,50 @@ class TestDoctors:
             write_collection(found, tmp_path / "out")
         assert "all files at once" in error.value.hint
 
+    def test_what_cannot_be_written_leaves_nothing_behind(self, save, tmp_path, monkeypatch):
+        found = import_files([save("cases.json", CASES), save("a.csv", f"{CSV}\none,1,p1,Ann\n")], query="svt")
+
+        def full(*_):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("rankscope.predecessors.importers.model.write_jsonl", full)
+            with pytest.raises(KeyboardInterrupt):
+                write_collection(found, tmp_path / "out")
+        assert not list((tmp_path / "out").iterdir())
+        assert "runs/one.run" in write_collection(found, tmp_path / "out"), "the same can be done again"
+
+    def test_names_that_files_cannot_have(self, save, tmp_path):
+        names = ["a/b", "a b", "a:b", "a-b-2", "x" * 400, "x" * 399]
+        response = {"userQuery": "svt", "variants": [variant(name, ANN) for name in names]}
+        written = write_collection(import_file(save("response.json", response)), tmp_path / "out")
+        runs = ["a-b", "a-b-2", "a-b-3", "a-b-2-2", "x" * 50, "x" * 50 + "-2"]
+        assert [name for name in written if name.startswith("runs/")] == [f"runs/{name}.run" for name in runs]
+
+    def test_a_key_that_is_there_twice_is_refused(self, save):
+        path = save("judgments.json", '{"ml": {"a": 3, "a": 0}, "law": {"b": 1}}')
+        with pytest.raises(FormatError, match=r'judgments.json: "a" is there twice in one object'):
+            import_file(path)
+
+    def test_ids_that_are_none_are_refused(self, save):
+        response = {"userQuery": "svt", "variants": [variant("v", (["x"], "Ann"))]}
+        with pytest.raises(FormatError, match=r'the id \["x"\] of a doctor is neither a text nor a number'):
+            import_file(save("response.json", response))
+
 
 class TestScores:
+    def test_what_is_no_number_is_said(self, save, tmp_path):
+        stated = '{"precisionAt3": 1e999, "mrr": "high", "ndcg": null}'
+        batch = '{"summary": {}, "results": [{"testCaseId": "c", "evaluation": {"v": %s}}]}'
+        found = import_file(save("batch.json", batch % stated))
+        assert found.notes[:2] == [
+            "precisionAt3 of v for query c is Infinity, which is no number",
+            'mrr of v for query c is "high", which is no number',
+        ]
+        write_collection(found, tmp_path / "out")
+        rows = [json.loads(line) for line in (tmp_path / "out/scores.jsonl").read_text().splitlines()]
+        assert [row["value"] for row in rows] == [None, None, None]
+
     def summary(self, model, mrr, **more):
         return {"model": model, "mrr_dense": sum(mrr) / len(mrr), "mrr_dense_per_case": mrr, **more}
 

@@ -26,6 +26,8 @@ from rankscope.data.judgments import summarise_judgments
 from rankscope.errors import OptionError
 from rankscope.predecessors.importers import KINDS, ImportedCollection, import_files, write_collection
 
+SHOWN_NOTES = 40
+"""So many notes are printed."""
 EPILOG = f"""\
 kinds:
 {chr(10).join(f"  {name:<18} {kind.description}" for name, kind in KINDS.items())}
@@ -94,13 +96,16 @@ def lines_of(found: ImportedCollection, files: Mapping[str, int], folder: str | 
     for name, (count, detail) in counts.items():
         if count:
             yield f"  {name:<10} {count}" + (f" ({detail})" if detail else "")
-    for note in found.notes:
+    for note in found.notes[:SHOWN_NOTES]:
         yield f"  note       {note}"
+    if len(found.notes) > SHOWN_NOTES:
+        where = "summary.json has them" if folder else "--format json shows them"
+        yield f"  note       and {len(found.notes) - SHOWN_NOTES} more; {where}"
     if folder:
         yield f"written to {Path(folder)}: {', '.join([*files, 'summary.json'])}"
         measures: dict[str, set[str]] = {}
         for score in by_query:
-            measures.setdefault(score.system, set()).add(score.measure)
+            measures.setdefault(score.system, set()).update([] if score.value is None else [score.measure])
         can_be_read = bool(measures) and bool(set.intersection(*measures.values()))
         steps = list(next_steps(found, list(files), Path(folder), can_be_read=can_be_read))
         if found.runs and (found.judgments or found.choices) and not any(step[0] == "evaluate" for step in steps):

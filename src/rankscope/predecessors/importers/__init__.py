@@ -20,6 +20,7 @@ from rankscope.predecessors.importers.doctor_schema import problems_of_doctor_ca
 from rankscope.predecessors.importers.hpo_schema import Problem, problems_of, test_case_schema
 from rankscope.predecessors.importers.merge import import_kept, merge_imports
 from rankscope.predecessors.importers.model import ImportedCollection, write_collection
+from rankscope.printable import counted
 from rankscope.records import Record
 
 __all__ = ["ImportedCollection", "problems_of", "test_case_schema", "write_collection"]
@@ -241,7 +242,7 @@ def import_content(file: FileContent, options: Mapping[str, Any]) -> ImportedCol
     found.kind = file.kind
     found.runs = [run for run in found.runs if run.results]
     found.notes += [
-        f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
+        f"{run.name}: {counted(run.n_repeats, 'result')} showing a doc again; the original counts each"
         for run in found.runs
         if run.n_repeats
     ]
@@ -274,7 +275,7 @@ def content_of(path: PathLike) -> Any:
     if read_text(path).lstrip().startswith(doctor.CSV_HEADER[0] + ","):
         with source_of(path).reading(ragged=True) as reading:
             return [dict(row) for _, row in rows_in(reading, "csv")]
-    return read_json(path)
+    return read_json(path, keys_once=True)
 
 
 def kind_of(content: Any, *, where: str = "the file") -> str:

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.data.judgments import JudgmentSource, SingleJudgment
+from rankscope.errors import FormatError
 from rankscope.predecessors.importers.content import (
     a_list,
     an_object,
     objects_in,
     present,
     query_id,
+    shown,
     text_of,
     time_or_none,
 )
@@ -80,6 +82,8 @@ def result_id(result: Mapping[str, Any]) -> str | None:
     document = result.get("document") or {}
     inside = document.get("practitioner_id") or document.get("id")
     found = inside or result.get("practitioner_id") or result.get("practitionerId") or result.get("id")
+    if found is not None and (isinstance(found, bool) or not isinstance(found, str | int)):
+        raise FormatError(f"the id {shown(found)} of a doctor is neither a text nor a number")
     return None if found is None else str(found)
 
 

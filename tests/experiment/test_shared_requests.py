@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -62,21 +63,24 @@ class RunAllVariants:
 
 @pytest.fixture
 def project(tmp_path):
-    """Return a function that makes a project of the variants on a server; `also` is added to the last of them."""
+    """Return a function that makes a project of the variants on a server.
+
+    `each` is added to all of them, `also` to the last.
+    """
     people = [{"practitioner_id": f"p{i}", "name": f"Dr Doctor {i}"} for i in range(6)]
     for name, content in (("cases.json", {"testCases": CASES}), ("people.json", people)):
         (tmp_path / name).write_text(json.dumps(content))
     found = import_file(tmp_path / "cases.json", practitioners=tmp_path / "people.json")
     write_collection(found, tmp_path / "doctors")
 
-    def make(server: Loopback, *, variants: tuple[str, ...] = VARIANTS, also: str = ""):
+    def make(server: Loopback, *, variants: tuple[str, ...] = VARIANTS, each: str = "", also: str = ""):
         text = 'measures = ["RR"]\n[collections.doctors]\npath = "doctors"\n'
         for name in variants:
             text += (
                 f'[systems.{name}]\ntype = "http"\nurl = "{server.url}/test/run-all-variants"\n'
                 'body = { userQuery = "{query}", messages = "{conversation}" }\n'
                 f"ids = \"$.variants[?(@.name=='{name}')].top10Results[*].document.practitioner_id\"\n"
-                "attempts = 2\nbackoff_s = 0.001\n"
+                f"attempts = 2\nbackoff_s = 0.001\n{each}\n"
             )
         (tmp_path / "rankscope.toml").write_text(text + also)
         return load_project(tmp_path)
@@ -181,6 +185,20 @@ def test_nobody_there_leaves_all_of_them_out(project):
         loaded = project(server)
     benchmark = run_project(loaded)
     assert [system.is_left_out for system in benchmark.collections[0].systems] == [True] * 3
+
+
+def test_silence_is_met_once_for_all_of_them(project, monkeypatch):
+    monkeypatch.setattr("rankscope.systems.http._SILENT_S", 0.05)
+
+    def silent(_: Asked) -> Said:
+        time.sleep(1.5)
+        return Said({})
+
+    with Loopback(silent) as server:
+        benchmark = run_project(project(server, each="timeout_s = 0.3"))
+        n_requests = len(server.requests)
+    assert [system.is_left_out for system in benchmark.collections[0].systems] == [True] * 3
+    assert n_requests == 2
 
 
 def test_only_one_variant(project):

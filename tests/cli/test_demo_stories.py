@@ -114,6 +114,23 @@ class TestAStory:
         assert Path(f"{name}-demo/report.html").read_bytes() == before
 
 
+def test_a_story_that_is_stopped_leaves_an_empty_folder(tmp_path, capsys, monkeypatch):
+    if any(find_spec(package) is None for package in STORIES["doctors"].needs):
+        pytest.skip("what the demo needs is not installed")
+
+    def stop(folder, *_, **__):
+        assert any(folder.iterdir())
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rankscope.cli.demo_stories.run_story", stop)
+        assert main(["demo", "--doctors", "--folder", str(tmp_path / "mine")]) == 130
+    assert not list((tmp_path / "mine").iterdir())
+    assert main(["demo", "--doctors", "--folder", str(tmp_path / "mine")]) == 0, "the same can be asked for again"
+    assert (tmp_path / "mine/report.html").is_file()
+    capsys.readouterr()
+
+
 def test_scores_of_the_podcast_story_are_those_of_trec_eval(told, capsys, monkeypatch):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     text = told("podcast", capsys, monkeypatch)

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -99,6 +100,53 @@ def test_many_files_at_once_and_every_next_step_works(rankscope, save, tmp_path)
     assert json.loads(compared.out)["primary"] == "precisionAt3"
 
 
+PEOPLE = [{"id": "p1", "name": "Ann"}, {"id": "p2", "name": "Ben"}]
+DOCTOR_CASES = {
+    "testCases": [
+        {"id": "c1", "userQuery": "svt", "groundTruth": ["Ann"]},
+        {"id": "c2", "userQuery": "knee", "groundTruth": ["Ben"]},
+    ]
+}
+EPISODES = [{"episode_id": "e1"}, {"episode_id": "e1"}, {"episode_id": "e2"}]
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "n_steps"),
+    [
+        (["cases.json", "a.csv"], ["--query", "svt"], 1),
+        (["cases.json", "a.csv"], ["--query", "c1"], 1),
+        (["cases.json", "a.csv"], ["--practitioners", "people.json"], 0),
+        (["cases.json", "a.csv", "two.json"], [], 3),
+        (["cases.json", "said.json"], [], 1),
+        (["cases.json"], ["--practitioners", "people.json"], 1),
+        (["judged.json", "list.json"], ["--query", "law"], 1),
+        (["judged.json", "list.json"], [], 0),
+        (["odd.json"], [], 1),
+    ],
+)
+def test_what_is_said_to_come_next_works(rankscope, save, files, options, n_steps):
+    save(DOCTOR_CASES)
+    save(PEOPLE, "people.json")
+    save(doctor_export("c2", "c", "b"), "two.json")
+    save({"userQuery": "SVT", "variants": [{"name": "one", "top10Results": [{"id": "p1"}]}]}, "said.json")
+    result = {"testCaseId": "c1", "variants": [{"name": "v", "top3Results": [{"id": "p1"}]}]}
+    truth = {"names": ["Ann"], "ids": ["p1"]}
+    odd = [{**result, "groundTruth": truth, "evaluation": {"v": {"mrr": None, "ndcg": "high"}}}]
+    save({"summary": {}, "results": odd}, "odd.json")
+    save({"law": {"e1": 2}}, "judged.json")
+    save(EPISODES, "list.json")
+    Path("a.csv").write_text("Variant,Rank,Practitioner ID,Practitioner Name\none,1,p1,Ann\n")
+    if "two.json" in files:
+        save({"testCases": DOCTOR_CASES["testCases"][:1]})
+    done = rankscope("import", *files, *options, "-o", "my folder")
+    assert done.code == 0
+    steps = [line.removeprefix("next: rankscope ") for line in done.out.splitlines() if line.startswith("next: ")]
+    assert len(steps) == n_steps
+    assert ("no run answers a query that has judgments" in done.out) == (n_steps == 0)
+    for step in steps:
+        assert rankscope(*shlex.split(step)).code == 0, step
+
+
 def test_kept_judgments_can_be_looked_at_again(rankscope, save):
     rankscope("import", save(doctor_export("c1", "c", "a"), "one.json"), "-o", "doctors")
     done = rankscope("import", "doctors/judgments.jsonl")
@@ -171,6 +219,36 @@ def test_check(rankscope, save):
     )
     assert len(json.loads(rankscope("import", "--check", wrong, "--format", "json").out)) == 3
     assert rankscope("import", "--check", wrong, "-o", "x").code == 2
+
+
+def test_check_of_the_doctor_search_s_cases(rankscope, save):
+    done = rankscope("import", "--check", save(DOCTOR_CASES))
+    assert (done.code, done.out) == (0, "cases.json: a valid test-case file\n")
+    turns = [{"role": "user", "content": "hello"}, "hello"]
+    cases = [
+        {"id": "c1", "userQuery": "svt", "groundTruth": ["Ann", 7], "conversation": turns},
+        {"id": "c1", "userQuery": " ", "groundTruth": "Ann"},
+        {"userQuery": "knee", "groundTruth": [], "conversation": "hello"},
+        "c4",
+    ]
+    done = rankscope("import", "--check", save({"testCases": cases}, "wrong.json"))
+    assert done.code == 1
+    assert done.out.splitlines() == [
+        "wrong.json: testCases[0].groundTruth[1]: 7 is not a name",
+        'wrong.json: testCases[0].conversation[1]: "hello" has not a role and a content',
+        'wrong.json: testCases[1].id: "c1" is also that of testCases[0]',
+        "wrong.json: testCases[1]: it has no userQuery",
+        'wrong.json: testCases[1].groundTruth: "Ann" is not a list',
+        "wrong.json: testCases[2]: it has no id",
+        "wrong.json: testCases[2].groundTruth: it names nobody, so that the case cannot be scored",
+        'wrong.json: testCases[2].conversation: "hello" is not a list',
+        'wrong.json: testCases[3]: "c4" is not an object',
+        "wrong.json: 9 problems",
+    ]
+    assert rankscope("import", "--check", save({"testCases": []}, "none.json")).code == 1
+    done = rankscope("import", "--check", save(doctor_export("c1", "c", "a"), "page.json"))
+    assert done.code == 2
+    assert "page.json holds no test cases: it looks like doctor-export" in done.err
 
 
 def test_errors(rankscope, save):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -55,28 +56,31 @@ class RunAllVariants:
             variant = {"name": name, "top10Results": results}
             if self.failing == (name, f"c{case}") and self.n_failures > 0:
                 self.n_failures -= 1
-                variant = {"name": name, "error": "the model did not answer"}
+                variant = {"name": name, "error": "the model did not answer", "top10Results": []}
             variants.append(variant)
         return Said({"success": True, "variants": variants})
 
 
 @pytest.fixture
 def project(tmp_path):
-    """Return a function that makes a project of the variants on a server; `also` is added to the last of them."""
+    """Return a function that makes a project of the variants on a server.
+
+    `each` is added to all of them, `also` to the last.
+    """
     people = [{"practitioner_id": f"p{i}", "name": f"Dr Doctor {i}"} for i in range(6)]
     for name, content in (("cases.json", {"testCases": CASES}), ("people.json", people)):
         (tmp_path / name).write_text(json.dumps(content))
     found = import_file(tmp_path / "cases.json", practitioners=tmp_path / "people.json")
     write_collection(found, tmp_path / "doctors")
 
-    def make(server: Loopback, *, variants: tuple[str, ...] = VARIANTS, also: str = ""):
+    def make(server: Loopback, *, variants: tuple[str, ...] = VARIANTS, each: str = "", also: str = ""):
         text = 'measures = ["RR"]\n[collections.doctors]\npath = "doctors"\n'
         for name in variants:
             text += (
                 f'[systems.{name}]\ntype = "http"\nurl = "{server.url}/test/run-all-variants"\n'
                 'body = { userQuery = "{query}", messages = "{conversation}" }\n'
                 f"ids = \"$.variants[?(@.name=='{name}')].top10Results[*].document.practitioner_id\"\n"
-                "attempts = 2\nbackoff_s = 0.001\n"
+                f"attempts = 2\nbackoff_s = 0.001\n{each}\n"
             )
         (tmp_path / "rankscope.toml").write_text(text + also)
         return load_project(tmp_path)
@@ -123,7 +127,7 @@ def test_a_variant_that_fails_is_asked_again_and_then_counts_as_failed_alone(pro
     assert {name: [one.query for one in found] for name, found in failures.items()} == {
         VARIANTS[0]: [], "parallel": ["c2"], VARIANTS[2]: [],
     }  # fmt: skip
-    assert "top10Results is not there" in failures["parallel"][0].reason
+    assert failures["parallel"][0].reason == "the answer holds an error: the model did not answer"
     assert failures["parallel"][0].attempts == 2
     assert means(benchmark)["parallel"] == pytest.approx(5 / 6 / 2)
 
@@ -181,6 +185,20 @@ def test_nobody_there_leaves_all_of_them_out(project):
         loaded = project(server)
     benchmark = run_project(loaded)
     assert [system.is_left_out for system in benchmark.collections[0].systems] == [True] * 3
+
+
+def test_silence_is_met_once_for_all_of_them(project, monkeypatch):
+    monkeypatch.setattr("rankscope.systems.http._SILENT_S", 0.05)
+
+    def silent(_: Asked) -> Said:
+        time.sleep(1.5)
+        return Said({})
+
+    with Loopback(silent) as server:
+        benchmark = run_project(project(server, each="timeout_s = 0.3"))
+        n_requests = len(server.requests)
+    assert [system.is_left_out for system in benchmark.collections[0].systems] == [True] * 3
+    assert n_requests == 2
 
 
 def test_only_one_variant(project):

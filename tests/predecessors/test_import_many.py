@@ -71,6 +71,35 @@ class TestPodcasts:
         (note,) = found.notes
         assert note.endswith("e.g. for query deep-learning: its runs are named apart, by the days that the files say")
 
+    def test_a_week_of_two_days_is_one_run(self, save):
+        files = [
+            save("a.json", export("deep learning", "e1", date="2025-01-08")),
+            save("b.json", export("ethics", "e3", date="2025-01-08")),
+            save("c.json", export("deep learning", "e1", date="2025-01-15")),
+            save("d.json", export("ethics", "e4", date="2025-01-16")),
+        ]
+        assert listed(import_files(files)) == {
+            "podcast-search_2025-01-08": {"deep-learning": ["e1"], "ethics": ["e3"]},
+            "podcast-search_2025-01-15": {"deep-learning": ["e1"], "ethics": ["e4"]},
+        }
+
+    @pytest.mark.parametrize(
+        ("names", "marks", "how"),
+        [
+            (["w1/dl", "w1/law", "w2/dl", "w2/law"], ["w1", "w2"], "by their folders"),
+            (["w1-dl", "w1-law", "w2-dl", "w2-law"], ["w1", "w2"], "by what the names of files begin with"),
+            (["dl-w1", "law-w1", "dl-w2", "law-w2"], ["w1", "w2"], "by what the names of files end with"),
+            (["a", "b", "c", "d"], ["a", "c"], "by the first file of each"),
+        ],
+    )
+    def test_files_that_do_not_differ_stay_one_run(self, save, names, marks, how):
+        lists = [("dl", "e1"), ("law", "e3"), ("dl", "e2"), ("law", "e3")]
+        files = [save(f"{name}.json", export(*listed)) for name, listed in zip(names, lists, strict=True)]
+        found = import_files(files)
+        first, second = (f"podcast-search_{mark}" for mark in marks)
+        assert listed(found) == {first: {"dl": ["e1"], "law": ["e3"]}, second: {"dl": ["e2"], "law": ["e3"]}}
+        assert found.notes[-1].endswith(f"its runs are named apart, {how}")
+
     def test_without_days_they_are_named_by_their_files(self, save):
         files = [save("old/x.json", export("ethics", "e1")), save("new/x.json", export("ethics", "e2"))]
         assert list(listed(import_files(files))) == ["podcast-search_old/x", "podcast-search_new/x"]
@@ -154,6 +183,7 @@ def variant(name, *people, **more):
     return {"name": name, "top10Results": results, **more}
 
 
+CSV = "Variant,Rank,Practitioner ID,Practitioner Name"
 ANN, BEN, XI = ("p1", "Dr Ann Arbor"), ("p2", "Prof Ben Bolt"), ("p3", "Xi")
 
 
@@ -202,7 +232,47 @@ class TestDoctors:
         header = "Variant,Rank,Practitioner ID,Practitioner Name\n"
         files = [save("a.csv", f"{header}one,1,p1,Ann\n"), save("b.csv", f"{header}two,1,p2,Ben\n")]
         found = import_files([*files, save("cases.json", CASES)], query="svt")
+        assert listed(found) == {"one": {"c1": ["p1"]}, "two": {"c1": ["p2"]}}, "svt is the text of case c1"
+        assert [query.id for query in found.queries] == ["c1", "c2"]
+        found = import_files(files, query="svt")
         assert listed(found) == {"one": {"svt": ["p1"]}, "two": {"svt": ["p2"]}}
+
+    def test_the_id_of_a_case_is_taken_as_that_case(self, save):
+        flagged = f"{CSV},Relevance Flagged,Flag Reason\none,1,p1,Ann,Yes,too far\n"
+        found = import_files([save("a.csv", flagged), save("cases.json", CASES)], query="c2")
+        assert listed(found) == {"one": {"c2": ["p1"]}}
+        assert {query.id: query.text for query in found.queries} == {"c1": "svt", "c2": "knee"}
+        assert [flag.query for flag in found.flags] == ["c2"]
+
+    def test_a_response_that_says_only_the_text_is_of_the_case_with_that_text(self, save):
+        response = {"userQuery": " SVT ", "variants": [variant("parallel", ANN)]}
+        for files in (["cases.json", "response.json"], ["response.json", "cases.json"]):
+            save("cases.json", CASES)
+            folder = save("response.json", response).parent
+            found = import_files([folder / name for name in files])
+            assert listed(found) == {"parallel": {"c1": ["p1"]}}
+            assert len(found.queries) == 2
+
+    def test_a_text_of_two_cases_is_refused(self, save):
+        twice = {"testCases": [{"id": name, "userQuery": "svt", "groundTruth": ["Ann"]} for name in ("c1", "c9")]}
+        files = [save("a.csv", f"{CSV}\none,1,p1,Ann\n"), save("cases.json", twice)]
+        with pytest.raises(FormatError, match=r'a.csv is about "svt", which may be any of the queries c1, c9') as error:
+            import_files(files, query="svt")
+        assert "--query ID" in error.value.hint
+        assert listed(import_files(files, query="c9")) == {"one": {"c9": ["p1"]}}
+
+    def test_a_case_called_as_another_is_asked_is_refused(self, save):
+        odd = {"testCases": [{"id": "knee", "userQuery": "hip"}, {"id": "c2", "userQuery": "knee"}]}
+        files = [save("a.csv", f"{CSV}\none,1,p1,Ann\n"), save("cases.json", odd)]
+        with pytest.raises(FormatError, match="which may be any of the queries c2, knee"):
+            import_files(files, query="knee")
+
+    def test_all_fields_of_a_case_are_attributes_of_its_query(self, save):
+        case = {"id": "c", "userQuery": "svt", "groundTruth": ["Ann"], "clarity": "high", "intent": "procedure"}
+        more = {"isUrgent": False, "age": 0, "notes": None, "text": "other"}
+        found = import_file(save("cases.json", {"testCases": [{**case, **more}]}))
+        assert found.queries[0].attributes == {"clarity": "high", "intent": "procedure", "isUrgent": False, "age": 0}
+        assert "c: its field text is left out: what is asked is in userQuery" in found.notes
 
     def test_a_model_s_grades_are_kept_apart_from_people_s(self, save, tmp_path):
         verdict = {"practitioner_name": "Ann Arbor", "fit_category": "good", "brief_reason": "near"}
@@ -254,6 +324,22 @@ class TestDoctors:
         choices = rs.evaluate(rs.load_qrels(tmp_path / "out/choices.txt").select(["c1", "c2"]), run, "RR")
         assert choices.mean()["parallel"]["RR"].value == 0.5, "the doctor that would be booked is at rank 2"
 
+    def test_a_batch_and_pages_are_two_runs_and_flags_are_counted_by_variant(self, save):
+        def page(case):
+            flagged = {"practitionerId": "p1", "relevanceFlagged": {"flagged": True, "reason": "too far"}}
+            variants = [{"name": "parallel", "top3Results": [flagged]}]
+            return {"testCase": {"id": case}, "variants": variants, "measurements": {}}
+
+        results = [{"testCaseId": case, "variants": [variant("parallel", XI)]} for case in ("c1", "c2", "c3")]
+        files = [save("batch.json", {"summary": {}, "results": results})]
+        files += [save(f"{name}.json", page(case)) for name, case in (("x", "c1"), ("y", "c2"), ("z", "c3"))]
+        found = import_files(files)
+        assert listed(found) == {
+            "parallel_batch": {"c1": ["p3"], "c2": ["p3"], "c3": ["p3"]},
+            "parallel_export": {"c1": ["p1"], "c2": ["p1"], "c3": ["p1"]},
+        }
+        assert found.summary({})["flags"]["by_system"] == {"parallel": 3}
+
     def test_a_folder_that_is_there_is_refused_with_what_to_do(self, save, tmp_path):
         found = import_file(save("cases.json", CASES))
         write_collection(found, tmp_path / "out")
@@ -261,8 +347,50 @@ class TestDoctors:
             write_collection(found, tmp_path / "out")
         assert "all files at once" in error.value.hint
 
+    def test_what_cannot_be_written_leaves_nothing_behind(self, save, tmp_path, monkeypatch):
+        found = import_files([save("cases.json", CASES), save("a.csv", f"{CSV}\none,1,p1,Ann\n")], query="svt")
+
+        def full(*_):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("rankscope.predecessors.importers.model.write_jsonl", full)
+            with pytest.raises(KeyboardInterrupt):
+                write_collection(found, tmp_path / "out")
+        assert not list((tmp_path / "out").iterdir())
+        assert "runs/one.run" in write_collection(found, tmp_path / "out"), "the same can be done again"
+
+    def test_names_that_files_cannot_have(self, save, tmp_path):
+        names = ["a/b", "a b", "a:b", "a-b-2", "x" * 400, "x" * 399]
+        response = {"userQuery": "svt", "variants": [variant(name, ANN) for name in names]}
+        written = write_collection(import_file(save("response.json", response)), tmp_path / "out")
+        runs = ["a-b", "a-b-2", "a-b-3", "a-b-2-2", "x" * 50, "x" * 50 + "-2"]
+        assert [name for name in written if name.startswith("runs/")] == [f"runs/{name}.run" for name in runs]
+
+    def test_a_key_that_is_there_twice_is_refused(self, save):
+        path = save("judgments.json", '{"ml": {"a": 3, "a": 0}, "law": {"b": 1}}')
+        with pytest.raises(FormatError, match=r'judgments.json: "a" is there twice in one object'):
+            import_file(path)
+
+    def test_ids_that_are_none_are_refused(self, save):
+        response = {"userQuery": "svt", "variants": [variant("v", (["x"], "Ann"))]}
+        with pytest.raises(FormatError, match=r'the id \["x"\] of a doctor is neither a text nor a number'):
+            import_file(save("response.json", response))
+
 
 class TestScores:
+    def test_what_is_no_number_is_said(self, save, tmp_path):
+        stated = '{"precisionAt3": 1e999, "mrr": "high", "ndcg": null}'
+        batch = '{"summary": {}, "results": [{"testCaseId": "c", "evaluation": {"v": %s}}]}'
+        found = import_file(save("batch.json", batch % stated))
+        assert found.notes[:2] == [
+            "precisionAt3 of v for query c is Infinity, which is no number",
+            'mrr of v for query c is "high", which is no number',
+        ]
+        write_collection(found, tmp_path / "out")
+        rows = [json.loads(line) for line in (tmp_path / "out/scores.jsonl").read_text().splitlines()]
+        assert [row["value"] for row in rows] == [None, None, None]
+
     def summary(self, model, mrr, **more):
         return {"model": model, "mrr_dense": sum(mrr) / len(mrr), "mrr_dense_per_case": mrr, **more}
 

@@ -341,7 +341,7 @@ class TestPodcastSearch:
         assert [row.score for row in found.runs[0].results] == [0.5, 0.25, None]
         assert tuple(found.notes) == (
             "result_count is 4, but there are 3 results",
-            "podcast-search: 1 results repeat a doc; the original counts them again",
+            "podcast-search: 1 result showing a doc again; the original counts each",
         )
 
 

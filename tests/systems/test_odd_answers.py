@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -137,6 +138,16 @@ def test_a_strange_retry_after_is_waited_for_like_none(small):
 
     with Loopback(answer) as server:
         assert run(small, f'type = "http"\nurl = "{server.url}/{{query_id}}"\nbackoff_s = 0.001\n').failures == ()
+
+
+@pytest.mark.parametrize("wait", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT", "121"])
+def test_a_server_that_asks_to_wait_for_long_is_not_waited_for(wait):
+    with Loopback(lambda _: Said(b"busy", 503, {"Retry-After": wait})) as server:
+        started = time.monotonic()
+        answers = list(Http(url=server.url).answers([Query("1", "x"), Query("2", "y")], k=1))
+        assert len(server.requests) == 2
+    assert time.monotonic() - started < 10
+    assert {answer.reason for answer in answers} == {"the server answered 503: busy; it asks to wait longer than 120 s"}
 
 
 def test_headers_outside_latin_1_are_utf_8_and_half_characters_are_refused():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -277,10 +278,26 @@ STORIES = {story.name: story for story in (PODCAST, DOCTORS, HPO, RECIPES)}
 
 
 def tell(story: Story, folder: Path) -> int:
-    """Do all that a story does, print it, and return the exit code of its run."""
+    """Do all that a story does, print it, and return the exit code of its run.
+
+    Where it is stopped on the way, the folder is as empty as before, so that the same can be asked for again.
+    """
     if story.missing:
         hint = f'pip install "rankscope[{story.extras}]"'
         raise OptionError(f"this demo needs {', '.join(story.missing)}", hint=hint)
+    refuse_used(folder)
+    try:
+        benchmark, lines = do_all(story, folder)
+    except BaseException:
+        for path in folder.iterdir() if folder.is_dir() else ():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        raise
+    show(*(encodable(line, sys.stdout.encoding or "utf-8") for line in lines))
+    return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
+
+
+def do_all(story: Story, folder: Path) -> tuple[Benchmark, list[str]]:
+    """Do what a story does in an empty folder; return what was found, and what there is to say."""
     write_data(story, folder)
     show(f"{folder}: searching and measuring …", file=sys.stderr)
     report = folder / "report.html"
@@ -293,17 +310,20 @@ def tell(story: Story, folder: Path) -> int:
     lines += [f"Charts, every query and every doc that moved: {report}", "", "Next:"]
     for command in ("run F", *story.next_commands):
         lines += [f"  {line.removeprefix('$ ')}" for line in typed(placed(command, folder))]
-    show(*(encodable(line, sys.stdout.encoding or "utf-8") for line in lines))
-    return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
+    return benchmark, lines
 
 
-def write_data(story: Story, folder: Path) -> None:
-    """Write what a story starts from into a folder; one that holds something is not touched."""
+def refuse_used(folder: Path) -> None:
+    """Refuse a folder that holds something: it is not touched."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         hint = "name another folder with --folder"
         if (folder / "rankscope.toml").is_file():
             hint = f"go on with what is there (`{shlex.join(['rankscope', 'run', str(folder)])}`), or {hint}"
         raise OptionError(f"{folder} is there already", hint=hint)
+
+
+def write_data(story: Story, folder: Path) -> None:
+    """Write what a story starts from into a folder."""
     with errors_of_writing(str(folder)):
         for place in (folder, *(folder / name for name in story.folders)):
             place.mkdir(parents=True, exist_ok=True)

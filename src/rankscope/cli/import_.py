@@ -6,13 +6,16 @@ model's verdicts), choices.txt (what would be chosen, as qrels), qrels-judge.txt
 means.jsonl (numbers that the files themselves state, by query and over all), and summary.json.
 
 Docs and queries that several files know are united; where files differ, both values are said. Runs of one system for
-different queries become one; where two files have other lists for the same query, their runs are named apart.
+different queries become one; where two files have other lists for the same query, they become as few runs as needed,
+named after days, folders, kinds or names of files. A file that says only the text of a query is about the test case
+with that text.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +26,8 @@ from rankscope.data.judgments import summarise_judgments
 from rankscope.errors import OptionError
 from rankscope.predecessors.importers import KINDS, ImportedCollection, import_files, write_collection
 
+SHOWN_NOTES = 40
+"""So many notes are printed."""
 EPILOG = f"""\
 kinds:
 {chr(10).join(f"  {name:<18} {kind.description}" for name, kind in KINDS.items())}
@@ -42,11 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="the files or run directories to import")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="write what was found to a new folder")
     parser.add_argument("--kind", metavar="KIND", help="what the files are, instead of detecting it from their content")
-    parser.add_argument("--query", metavar="TEXT", help="what was searched for, where a file does not say")
+    parser.add_argument(
+        "--query", metavar="TEXT", help="what was searched for, or a query's id, where a file does not say"
+    )
     parser.add_argument("--practitioners", metavar="FILE", help="ids and names of the people that test cases name")
     unresolved = "names that match nobody: keep (the default) as relevant docs that are never found, or drop"
     parser.add_argument("--unresolved", metavar="WORD", default="keep", help=unresolved)
-    parser.add_argument("--check", action="store_true", help="only check a file of HPO test cases against its schema")
+    parser.add_argument("--check", action="store_true", help="only check files of test cases (HPO, doctors)")
     add_format_option(parser, "text", "json")
 
 
@@ -89,28 +96,41 @@ def lines_of(found: ImportedCollection, files: Mapping[str, int], folder: str | 
     for name, (count, detail) in counts.items():
         if count:
             yield f"  {name:<10} {count}" + (f" ({detail})" if detail else "")
-    for note in found.notes:
+    for note in found.notes[:SHOWN_NOTES]:
         yield f"  note       {note}"
+    if len(found.notes) > SHOWN_NOTES:
+        where = "summary.json has them" if folder else "--format json shows them"
+        yield f"  note       and {len(found.notes) - SHOWN_NOTES} more; {where}"
     if folder:
         yield f"written to {Path(folder)}: {', '.join([*files, 'summary.json'])}"
         measures: dict[str, set[str]] = {}
         for score in by_query:
-            measures.setdefault(score.system, set()).add(score.measure)
+            measures.setdefault(score.system, set()).update([] if score.value is None else [score.measure])
         can_be_read = bool(measures) and bool(set.intersection(*measures.values()))
-        steps = next_steps(list(files), Path(folder), can_be_read=can_be_read)
-        yield from (f"next: rankscope {step}" for step in steps)
+        steps = list(next_steps(found, list(files), Path(folder), can_be_read=can_be_read))
+        if found.runs and (found.judgments or found.choices) and not any(step[0] == "evaluate" for step in steps):
+            yield "no run answers a query that has judgments, so there is nothing to score; was --query forgotten?"
+        yield from (f"next: rankscope {shlex.join(step)}" for step in steps)
 
 
-def next_steps(files: Sequence[str], folder: Path, *, can_be_read: bool) -> Iterator[str]:
-    """Yield commands that take what was written."""
-    runs = " ".join(str(folder / name) for name in files if name.startswith("runs/"))
+def next_steps(
+    found: ImportedCollection, files: Sequence[str], folder: Path, *, can_be_read: bool
+) -> Iterator[list[str]]:
+    """Yield commands that take what was written; runs that answer no query with judgments are left out."""
+    run_files = [str(folder / name) for name in files if name.startswith("runs/")]
     at = {name.partition(".")[0]: str(folder / name) for name in files}
-    qrels = at.get("qrels") or at.get("qrels-judge")
-    if qrels and runs:
-        yield f"evaluate {qrels} {runs}"
-    if "choices" in at and runs:
-        yield f'evaluate {at["choices"]} {runs} -m "RR Success@1 Success@3"'
-    if "qrels" in at and "docs" in at and "queries" in at and not runs:
-        yield f"init --collection {folder}"
+    by = "people" if "qrels" in at else "judge"
+    judged = {
+        at.get("qrels") or at.get("qrels-judge"): ({row.query for row in found.judged_by(by)}, []),
+        at.get("choices"): ({row.query for row in found.choices}, ["-m", "RR Success@1 Success@3"]),
+    }
+    for qrels, (queries, measures) in judged.items():
+        runs = [run for run in found.runs if any(result.query in queries for result in run.results)]
+        names = [file for run, file in zip(found.runs, run_files, strict=True) if run in runs]
+        if qrels and names:
+            repeats = ["--duplicates", "first"] if any(run.n_repeats for run in runs) else []
+            yield ["evaluate", qrels, *names, *measures, *repeats]
+    if "qrels" in at and "docs" in at and "queries" in at and not run_files:
+        yield ["init", "--collection", str(folder)]
     if can_be_read:
-        yield f"report {at['scores']} -o {folder / 'scores.html'}"
+        yield ["report", at["scores"], "-o", str(folder / "scores.html")]

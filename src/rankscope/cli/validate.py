@@ -84,7 +84,7 @@ def check_collection(path: str, *, as_json: bool) -> int:
 def check_test_cases(path: str, *, as_json: bool) -> int:
     """Check a file of test cases against its schema, print every problem, and return the exit code."""
     from rankscope.io.files import read_json, read_text
-    from rankscope.predecessors.importers import problems_of
+    from rankscope.predecessors.importers import case_problems
 
     try:
         cases = read_json(path)
@@ -95,7 +95,7 @@ def check_test_cases(path: str, *, as_json: bool) -> int:
             f"{path} alone cannot be validated: it is no JSON file of test cases",
             hint="qrels are looked at together with runs: rankscope validate QRELS RUN...",
         ) from error
-    problems = problems_of(cases)
+    problems = case_problems(cases, path)
     if as_json:
         print(json.dumps([to_builtins(problem) for problem in problems], indent=1, ensure_ascii=False))
     else:

@@ -135,6 +135,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     """All systems that are run: those that send the same requests over HTTP share them."""
     asked_by_others: dict[str, set[str]] = field(default_factory=dict)
     """By system, queries that requests of another one have asked for it in this session."""
+    lost_with_others: dict[str, UnreachableError] = field(default_factory=dict)
+    """By system, why another one that sends the same requests could not be asked at all."""
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
@@ -225,6 +227,9 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         asked = self.asked_by_others.get(configured.name, set())
         with self.store.open(configured.name, configured.fingerprint) as log, ExitStack() as logs:
             self.answer_notes += log.summary.notes
+            lost = self.lost_with_others.get(configured.name)
+            if lost is not None and not any(query.id in log.summary.answered for query in queries):
+                raise lost
             if any(query.id not in log.summary.answered and query.id not in asked for query in queries):
                 memory = MemoryRise()
                 is_new = id(configured.system) not in self.index_seconds
@@ -239,18 +244,14 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 if self.has_foreign_ids(configured.name):
                     hooks["check"] = self.texts.checked
                 sharers = list(self._sharers(configured, query_ids, logs))
-                for n_done in retrieve_missing(
-                    configured.system,
-                    queries,
-                    log,
-                    k=self.depth,
-                    clock=self.clock,
-                    asked=asked,
-                    sharers=sharers,
-                    repeats=self.project.keeps_repeats,
-                    **hooks,
-                ):
-                    self.say(f"{configured.name}: searching", n_done, len(queries))
+                hooks |= {"k": self.depth, "clock": self.clock, "asked": asked, "sharers": sharers}
+                hooks["repeats"] = self.project.keeps_repeats
+                try:
+                    for n_done in retrieve_missing(configured.system, queries, log, **hooks):
+                        self.say(f"{configured.name}: searching", n_done, len(queries))
+                except UnreachableError as error:
+                    self.lost_with_others |= {sharer.name: error for sharer in sharers}
+                    raise
                 peak = memory.peak_bytes()
                 if peak is not None:
                     log.add_memory(peak)

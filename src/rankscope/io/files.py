@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,30 @@ def read_text(path: PathLike) -> str:
     return source_of(path).read().decode("utf-8", "surrogateescape")
 
 
-def read_json(path: PathLike) -> Any:
-    return parse_json(read_text(path), where=str(path))
+def read_json(path: PathLike, *, keys_once: bool = False) -> Any:
+    return parse_json(read_text(path), where=str(path), keys_once=keys_once)
 
 
-def parse_json(text: str | bytes, *, where: str, hint: str = "was the file written completely?") -> Any:
-    """Return what JSON holds, or raise why it cannot be read: damaged, nested too deeply, or not text at all."""
+def parse_json(
+    text: str | bytes, *, where: str, hint: str = "was the file written completely?", keys_once: bool = False
+) -> Any:
+    """Return what JSON holds, or raise why it cannot be read: damaged, nested too deeply, or not text at all.
+
+    With `keys_once` an object that has a key twice is refused; else the last one counts.
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+            raise FormatError(f"{where}: {json.dumps(twice, ensure_ascii=False)} is there twice in one object")
+        return found
+
     try:
-        return json.loads(text.decode("utf-8-sig", "surrogateescape") if isinstance(text, bytes) else text)
+        content = text.decode("utf-8-sig", "surrogateescape") if isinstance(text, bytes) else text
+        return json.loads(content, object_pairs_hook=unique if keys_once else None)
+    except FormatError:
+        raise
     except ValueError as error:
         raise FormatError(f"{where} is not valid JSON: {error}", hint=hint) from error
     except RecursionError as error:

@@ -45,7 +45,7 @@ from rankscope.systems.transport import (
 
 _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _LONGEST_WAIT_S = 120.0
-_TOO_LATE = f"; it asks for a wait of more than {_LONGEST_WAIT_S:g} s"
+"""A server that asks to wait longer is taken at its word: the query fails at once."""
 _IN_A_ROW = 50
 """After so many queries in a row that failed, the others are not asked any more."""
 _FIRST_QUERIES = 3
@@ -260,7 +260,8 @@ class HttpBatch:
             lost = yield from self._first_answers(waiting, running)
             if lost is not None:
                 words = f"not asked, as it would fail like query {lost.query_id!r}: {lost.reason}"
-                yield from (Answer(query.id, None, words, n_attempts=0, for_all=True) for query in waiting)
+                others = (Answer(query.id, None, words, n_attempts=0, for_all=True) for query in waiting)
+                yield from map(self._for_each_system, others)
             while True:
                 free = self._system.concurrency - len(running)
                 running |= {self._pool.submit(self.answer, query) for query in islice(waiting, max(free, 0))}
@@ -320,7 +321,7 @@ class HttpBatch:
         reason = f"{answer.reason}, twice ({self._system.address})"
         if answer.reason == self._reason(TimeoutError()):
             reason += "; where it needs longer, raise timeout_s"
-        return replace(answer, reason=reason, for_all=True)
+        return self._for_each_system(replace(answer, reason=reason, for_all=True))
 
     def answer(self, query: Query, *, is_first: bool = False, before: Answer | None = None) -> Answer:
         """Return the answer to a query after as many attempts as it takes, or is allowed; `before` are those so far."""
@@ -346,18 +347,17 @@ class HttpBatch:
             except OptionError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever an answer holds, it fails its own query alone)
-                is_too_late = (getattr(error, "wait_s", None) or 0) > _LONGEST_WAIT_S
-                reason = self._reason(error) + _TOO_LATE * is_too_late
+                reason = self._reason(error)
                 reasons = {system.name: reasons.get(system.name, reason) for system in self._systems}
                 if is_first and self._is_lost(error, attempt):
                     where = f" ({self._system.address})" if isinstance(error, _NOBODY_THERE) else ""
-                    return Answer(query.id, None, f"{reason}{where}", n_attempts=attempt, for_all=True)
+                    lost = Answer(query.id, None, f"{reason}{where}", n_attempts=attempt, for_all=True)
+                    return self._for_each_system(lost)
                 if is_first and self._is_silent(error, attempt):
                     self._silent[query.id] = query
                     break
                 may_pass = isinstance(error, OSError | http.client.HTTPException | BadAnswerError)
-                is_last = not may_pass or is_too_late or isinstance(error, RefusedError)
-                is_last |= attempt == self._system.attempts
+                is_last = not may_pass or isinstance(error, RefusedError) or attempt == self._system.attempts
                 if is_last or self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s)):
                     break
             else:
@@ -372,6 +372,15 @@ class HttpBatch:
             for name in names
         }
         return replace(parts.pop(names[0]), others=parts)
+
+    def _for_each_system(self, lost: Answer) -> Answer:
+        """Return an answer that every system gets, as its own."""
+        names = [system.name for system in self._systems]
+        own = {
+            name: replace(lost, others={}, shared_with=tuple(other for other in names if other != name))
+            for name in names
+        }
+        return replace(own.pop(names[0]), others=own)
 
     def _take(self, content: Any, came: Answer, taken: dict[str, Answer], reasons: dict[str, str]) -> None:
         """Let each system that has no answer yet take its own out of a reply; fail where one of them finds none."""
@@ -435,6 +444,8 @@ def content_of(reply: HttpReply) -> Any:
     said = shorten(" ".join(reply.content[:1000].decode("utf-8", "replace").split()), limit=300)
     moved = next((f"see {value}" for name, value in reply.headers.items() if name.lower() == "location"), "")
     words = f"the server answered {reply.status}" + (f": {moved or said}" if moved or said else "")
+    if reply.status in _TRY_AGAIN and (reply.retry_after_s or 0) > _LONGEST_WAIT_S:
+        raise RefusedError(f"{words}; it asks to wait longer than {_LONGEST_WAIT_S:g} s", status=reply.status)
     if reply.status in _TRY_AGAIN:
         raise BusyError(words, wait_s=reply.retry_after_s)
     if reply.status not in range(200, 300):

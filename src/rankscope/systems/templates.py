@@ -9,7 +9,9 @@ A path picks ids and scores out of JSON, such as $.hits.hits[*]._id: the part of
 `['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them, and what else may stand
 in brackets: a filter `[?@.name == 'x']`, a slice `[:10]`, or several names and places. A key or place that is not there
 is an error, since an answer of another shape is no empty answer; a list that is empty gives nothing. An error is also a
-filter that fits nothing where a list is taken out of what it picks: `$.variants[?@.name == 'x'].results[*].id`.
+filter that fits nothing where a list is taken out of what it picks: `$.variants[?@.name == 'x'].results[*].id`; and so
+is an `error` in what a filter picks, or in any object on the way where nothing is found. Filters with match() and
+search() are refused: a text from a server could keep a pattern busy for ever.
 """
 
 from __future__ import annotations
@@ -126,9 +128,8 @@ class JsonPath(msgspec.Struct, frozen=True):
     def values(self, data: Any) -> list[Any]:
         found = [data]
         path = "$"
-        errors: list[Any] = []
+        faults = [fault_in(data)]
         for number, step in enumerate(self.steps):
-            errors += [value["error"] for value in found if isinstance(value, Mapping) and value.get("error")]
             picks_lists = any(later is ALL or isinstance(later, Selector) for later in self.steps[number + 1 :])
             words = f"[{step}]" if isinstance(step, int) else getattr(step, "text", f".{step}")
             path += "[*]" if step is ALL else words
@@ -141,15 +142,26 @@ class JsonPath(msgspec.Struct, frozen=True):
                     found.extend(value.values() if isinstance(value, Mapping) else value)
                 elif isinstance(step, Selector) and is_many and ((fit := step.values(value)) or not picks_lists):
                     found.extend(fit)
+                    if picks_lists and (fault := next(filter(None, map(fault_in, fit)), "")):
+                        raise BadAnswerError(f"the answer holds an error: {fault}")
                 elif is_key or is_place:
                     found.append(value[step])
+                    faults.append(fault_in(value[step]))
                 else:
                     place = words_about(self.text, path) or "a part of it"
                     but = shown(value, limit=80)
                     raise BadAnswerError(f"the answer has nothing at {self.text}: {place} is not there, but {but}")
-        if errors and not found:
-            raise BadAnswerError(f"the answer holds an error and nothing at {self.text}: {shown(errors[0], limit=80)}")
+        if not found and any(faults):
+            raise BadAnswerError(f"the answer holds an error: {next(filter(None, faults))}")
         return found
+
+
+def fault_in(value: Any) -> str:
+    """Return what an object says in its `error`; nothing where that is a number, or empty."""
+    fault = value.get("error") if isinstance(value, Mapping) else None
+    if not fault or (isinstance(fault, int | float) and fault is not True):
+        return ""
+    return fault if isinstance(fault, str) else shown(fault, limit=200)
 
 
 def parse_path(text: str, *, what: str = "the path") -> JsonPath:
@@ -184,16 +196,19 @@ def parse_selector(bracket: str, path: str, *, what: str) -> Selector:
     """Return what brackets select; a filter sees the entry that it looks at (@), not the whole answer ($)."""
     import jsonpath
 
-    syntax = jsonpath.JSONPathEnvironment(strict=True)
-    for name in ("match", "search"):  # with a text of the server's making a regular expression may never end
-        del syntax.function_extensions[name]
     try:
-        compiled = syntax.compile(f"${bracket}")
+        compiled = jsonpath.compile(f"${bracket}", strict=True)
     except (jsonpath.JSONPathError, OverflowError, RecursionError) as error:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         reason = words_about(path, f" at {shorten(bracket)}: {shorten(told)}")
         raise OptionError(f"{what} {shorten(path)!r} cannot be read{reason}", hint=_STEPS_HINT) from None
-    if "$" in re.sub(_TEXT, "", bracket):
+    outside_of_texts = re.sub(_TEXT, "", bracket)
+    if re.search(r"\b(match|search)\s*\(", outside_of_texts):
+        raise OptionError(
+            f"{what} {shorten(path)!r} has a filter with a pattern, which a text from the server could keep busy for ever",
+            hint="compare with a value: @.name == 'x'",
+        )
+    if "$" in outside_of_texts:
         raise OptionError(
             f"{what} {path!r} has a filter that looks at the whole answer ($)",
             hint="compare with a value: @.name == 'x'",

@@ -16,9 +16,11 @@ from rankscope.predecessors.importers import doctor_search as doctor
 from rankscope.predecessors.importers import hpo_retrieval as hpo
 from rankscope.predecessors.importers import podcast_search as podcast
 from rankscope.predecessors.importers import rag_diversity as rag
-from rankscope.predecessors.importers.hpo_schema import problems_of, test_case_schema
+from rankscope.predecessors.importers.doctor_schema import problems_of_doctor_cases
+from rankscope.predecessors.importers.hpo_schema import Problem, problems_of, test_case_schema
 from rankscope.predecessors.importers.merge import import_kept, merge_imports
 from rankscope.predecessors.importers.model import ImportedCollection, write_collection
+from rankscope.printable import counted
 from rankscope.records import Record
 
 __all__ = ["ImportedCollection", "problems_of", "test_case_schema", "write_collection"]
@@ -79,7 +81,9 @@ KINDS: dict[str, FileKind] = {
     ),
     "doctor-variants": FileKind(
         "doctor search: response for one query",
-        _has("variants", "success"),
+        lambda content: (
+            _has("variants")(content) and ("success" in content or _lists(_has("name"))(content["variants"]))
+        ),
         doctor.import_variants,
         ("query", "name_of"),
     ),
@@ -143,8 +147,9 @@ def import_file(
 ) -> ImportedCollection:
     """Import a predecessor's file, or a run directory; its kind is detected from its content unless it is given.
 
-    `query` is what was searched for, where the file does not say; `practitioners` is a file with the ids and names of
-    the people that test cases name; `unresolved` says what happens to names that match nobody: "keep" or "drop".
+    `query` is what was searched for, where the file does not say: a text, or the id of a query of another file;
+    `practitioners` is a file with the ids and names of the people that test cases name; `unresolved` says what happens
+    to names that match nobody: "keep" or "drop".
     """
     return import_files([path], kind=kind, query=query, practitioners=practitioners, unresolved=unresolved)
 
@@ -171,7 +176,7 @@ def import_files(
     found = [import_content(file, options) for file in read]
     refuse_unused(read, found, query=query, practitioners=practitioners)
     parts = [(str(path), each) for path, each in zip(paths, found, strict=True)]
-    return merge_imports(parts, docs={str(practitioners): people} if people else {})
+    return merge_imports(parts, docs={str(practitioners): people} if people else {}, asked=query)
 
 
 class FileContent(Record):
@@ -237,11 +242,27 @@ def import_content(file: FileContent, options: Mapping[str, Any]) -> ImportedCol
     found.kind = file.kind
     found.runs = [run for run in found.runs if run.results]
     found.notes += [
-        f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
+        f"{run.name}: {counted(run.n_repeats, 'result')} showing a doc again; the original counts each"
         for run in found.runs
         if run.n_repeats
     ]
     return found
+
+
+def case_problems(content: Any, path: str) -> list[Problem]:
+    """Return what is wrong with test cases of the doctor search or of HPO retrieval; other files are refused.
+
+    What only might be another file, as names by themselves do not say, is looked at as cases of HPO retrieval.
+    """
+    kind = next((name for name, kind in KINDS.items() if kind.fits(content)), "")
+    if kind == "doctor-test-cases":
+        return list(problems_of_doctor_cases(content))
+    if kind in {"", "hpo-test-cases", "podcast-judgments", "podcast-topics"}:
+        return problems_of(content)
+    raise OptionError(
+        f"{path} holds no test cases: it looks like {kind} ({KINDS[kind].description})",
+        hint="import it without --check to see what it holds",
+    )
 
 
 def content_of(path: PathLike) -> Any:
@@ -254,7 +275,7 @@ def content_of(path: PathLike) -> Any:
     if read_text(path).lstrip().startswith(doctor.CSV_HEADER[0] + ","):
         with source_of(path).reading(ragged=True) as reading:
             return [dict(row) for _, row in rows_in(reading, "csv")]
-    return read_json(path)
+    return read_json(path, keys_once=True)
 
 
 def kind_of(content: Any, *, where: str = "the file") -> str:

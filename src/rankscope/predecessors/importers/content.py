@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -56,7 +57,12 @@ def time_or_none(value: Any) -> str | None:
 
 
 def number_or_none(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """Return a number; what is none, or not finite, is nothing."""
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def present(record: Mapping[str, Any], *keys: str) -> dict[str, Any]:

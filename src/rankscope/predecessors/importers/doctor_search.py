@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.data.judgments import JudgmentSource, SingleJudgment
+from rankscope.errors import FormatError
 from rankscope.predecessors.importers.content import (
     a_list,
     an_object,
     objects_in,
     present,
     query_id,
+    shown,
     text_of,
     time_or_none,
 )
@@ -27,6 +29,8 @@ CSV_HEADER = ("Variant", "Rank", "Practitioner ID", "Practitioner Name")
 _RECORDED = ("precisionAt3", "precisionAt5", "precisionAt12", "recallAt3", "recallAt5", "recallAt12", "mrr", "ndcg")
 _LOWER_IS_BETTER = frozenset({"averagePosition", "minPosition", "maxPosition"})
 _GRADE_OF_FIT = {"excellent": 2.0, "good": 1.0, "ill_fit": 0.0}
+_CASE_TAKEN = frozenset({"id", "userQuery", "groundTruth", "text"})
+"""Fields of a test case that are no attributes of its query."""
 _PERSON = JudgmentSource("person")
 _POSITIONS = ("averagePosition", "minPosition", "maxPosition", "inTop3", "inTop5", "inTop10", "totalFound")
 _TITLE = re.compile(r"^(?:dr|prof|mr|mrs|ms|miss)\b\.?\s*")
@@ -78,6 +82,8 @@ def result_id(result: Mapping[str, Any]) -> str | None:
     document = result.get("document") or {}
     inside = document.get("practitioner_id") or document.get("id")
     found = inside or result.get("practitioner_id") or result.get("practitionerId") or result.get("id")
+    if found is not None and (isinstance(found, bool) or not isinstance(found, str | int)):
+        raise FormatError(f"the id {shown(found)} of a doctor is neither a text nor a number")
     return None if found is None else str(found)
 
 
@@ -148,8 +154,10 @@ def import_test_cases(
     imported = ImportedCollection("test cases of the doctor search")
     for record, place in objects_in(content.get("testCases"), where, key="testCases", what="test case"):
         query = text_of(record, "id", place)
-        facts = present(record, "name", "expectedSpecialty", "set", "conversation")
+        facts = present(record, *(key for key in record if key not in _CASE_TAKEN))
         imported.add_query(query, record.get("userQuery"), facts)
+        if present(record, "text"):
+            imported.notes.append(f"{query}: its field text is left out: what is asked is in userQuery")
         names = [str(name) for name in a_list(record.get("groundTruth"), f"{where}: groundTruth of {query}")]
         if not names:
             imported.notes.append(f"{query}: it has no ground truth, so it cannot be scored")
@@ -197,7 +205,8 @@ def import_variants(
 def _add_one_query(imported: ImportedCollection, case: Mapping[str, Any], text: Any, given: str | None) -> str:
     """Add the only query of a file, and return its id: its own, or one made from its text."""
     said = str(text or given or "")
-    imported.is_nameless = not case.get("id") and not said
+    imported.has_texts_only = not case.get("id")
+    imported.is_nameless = imported.has_texts_only and not said
     query = str(case.get("id") or query_id(said))
     turns = case.get("conversation") or case.get("messages")
     imported.add_query(query, said, {**present(case, "name"), **({"conversation": turns} if turns else {})})

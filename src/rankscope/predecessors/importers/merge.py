@@ -19,6 +19,7 @@ from rankscope.predecessors.importers.model import (
     ImportedRun,
     RecordedScore,
 )
+from rankscope.predecessors.importers.run_names import name_runs
 from rankscope.records import replace
 
 SHOWN_CONFLICTS = 10
@@ -26,7 +27,6 @@ SHOWN_CONFLICTS = 10
 UNRESOLVED = "name:unresolved-"
 """How ids begin that stand for names of the ground truth of which it is not known which they are."""
 _ENDING = re.compile(r"\.(json|jsonl|csv)(\.\w+)?$")
-_DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
 
 
 def import_kept(content: Sequence[Mapping[str, Any]], where: str) -> ImportedCollection:
@@ -37,11 +37,15 @@ def import_kept(content: Sequence[Mapping[str, Any]], where: str) -> ImportedCol
 
 
 def merge_imports(
-    files: Sequence[tuple[str, ImportedCollection]], *, docs: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    files: Sequence[tuple[str, ImportedCollection]],
+    *,
+    docs: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    asked: str | None = None,
 ) -> ImportedCollection:
     """Return what files hold, by their paths, as one collection; what they repeat is taken once.
 
-    `docs` are fields of docs, by file and doc, that are known besides.
+    `docs` are fields of docs, by file and doc, that are known besides; `asked` is what was searched for where files do
+    not say it: a text, or the id of a query.
     """
     labels = labels_of([path for path, _ in files])
     parts = dict(zip(labels, (found for _, found in files), strict=True))
@@ -56,9 +60,11 @@ def merge_imports(
     merged.kind = ", ".join(dict.fromkeys(part.kind for part in parts.values()))
     for label, part in parts.items():
         if several and part.is_nameless:
-            parts[label] = with_query_called(part, f"query-{marks[label]}")
+            parts[label] = with_queries_called(part, {query.id: f"query-{marks[label]}" for query in part.queries})
         merged.notes += [f"{label}: {note}" if several else note for note in part.notes]
-    name_of, naming_notes = name_runs(parts, marks)
+    parts = with_known_ids(parts, asked)
+    folders = folders_of([path for path, _ in files])
+    name_of, naming_notes = name_runs(parts, marks, dict(zip(labels, folders, strict=True)))
     merged.notes += naming_notes
     merged.queries = merge_queries(parts, merged.notes)
     shown_docs = {label: [(doc.id, doc.fields) for doc in part.docs] for label, part in parts.items()}
@@ -66,18 +72,14 @@ def merge_imports(
     merged.judgments = merge_judgments(parts, merged.notes)
     merged.runs = merge_runs(parts, name_of)
     merged.scores = merge_scores(parts, name_of, merged.notes)
-    opinions = {
-        opinion.uuid: replace(opinion, system=name_of.get((label, str(opinion.system)), opinion.system))
-        for label, part in parts.items()
-        for opinion in part.opinions
-    }
-    merged.opinions = list(opinions.values())
+    merged.opinions = list({opinion.uuid: opinion for part in parts.values() for opinion in part.opinions}.values())
     return merged
 
 
 def without_content(part: ImportedCollection) -> ImportedCollection:
     """Return a collection that says the same of its file, and holds nothing yet."""
-    return ImportedCollection(part.title, kind=part.kind, made=part.made, is_nameless=part.is_nameless)
+    facts = {name: getattr(part, name) for name in ("kind", "made", "is_nameless", "has_texts_only")}
+    return ImportedCollection(part.title, **facts)
 
 
 def labels_of(paths: Sequence[str]) -> list[str]:
@@ -90,21 +92,66 @@ def labels_of(paths: Sequence[str]) -> list[str]:
     return [Path(*own[-n_parts:]).as_posix() for own in parts]
 
 
+def folders_of(paths: Sequence[str]) -> list[str]:
+    """Return short names for the folders of files, each with as many of its own folders as tell them apart."""
+    parents = [str(Path(path).absolute().parent) for path in paths]
+    different = list(dict.fromkeys(parents))
+    short = dict(zip(different, labels_of(different), strict=True))
+    return [short[parent] for parent in parents]
+
+
 def marks_of(labels: Iterable[str]) -> dict[str, str]:
     """Return what tells runs and queries of each file apart: its name without the ending, where that is enough."""
     bare = {label: _ENDING.sub("", Path(label).as_posix()) for label in labels}
     return {label: mark if list(bare.values()).count(mark) == 1 else label for label, mark in bare.items()}
 
 
-def with_query_called(part: ImportedCollection, name: str) -> ImportedCollection:
-    """Return a file's collection whose only query, which has no name, has this one."""
+def with_known_ids(parts: Mapping[str, ImportedCollection], asked: str | None) -> dict[str, ImportedCollection]:
+    """Return the files, those that say only the text of a query with the id that another file has for that text.
+
+    What was asked for by an option may also be such an id itself.
+    """
+    named = [query for part in parts.values() if not part.has_texts_only for query in part.queries]
+    ids_of: dict[str, set[str]] = {}
+    for query in named:
+        ids_of.setdefault(plain_text(query.text), set()).add(query.id)
+    is_id = any(query.id == asked for query in named)
+    found = dict(parts)
+    for label, part in parts.items():
+        new_ids: dict[str, str] = {}
+        for query in part.queries if part.has_texts_only and not part.is_nameless else ():
+            ids = ids_of.get(plain_text(query.text), set()) | ({query.text} if is_id and query.text == asked else set())
+            if len(ids) > 1:
+                raise FormatError(
+                    f"{label} is about {shown(query.text)}, which may be any of the queries {', '.join(sorted(ids))}",
+                    hint="say which: --query ID for a file that does not say what was asked, else testCase.id in it",
+                )
+            new_ids |= dict.fromkeys([query.id] if ids else [], next(iter(ids), ""))
+        found[label] = with_queries_called(part, new_ids) if new_ids else part
+        if is_id:
+            found[label].queries = [
+                replace(query, text="") if part.has_texts_only and query.text == asked else query
+                for query in found[label].queries
+            ]
+    return found
+
+
+def with_queries_called(part: ImportedCollection, id_of: Mapping[str, str]) -> ImportedCollection:
+    """Return a file's collection where queries have other ids, of {old: new}."""
     renamed = without_content(part)
     renamed.notes, renamed.docs = part.notes, part.docs
-    renamed.queries = [replace(query, id=name) for query in part.queries]
-    renamed.judgments = [replace(judgment, query=name) for judgment in part.judgments]
-    renamed.opinions = [with_uuid(replace(opinion, query=name)) for opinion in part.opinions]
-    renamed.scores = [replace(score, query=score.query and name) for score in part.scores]
-    renamed.runs = [ImportedRun(run.name, [replace(result, query=name) for result in run.results]) for run in part.runs]
+
+    def named(query: str) -> str:
+        return id_of.get(query, query)
+
+    renamed.queries = [replace(query, id=named(query.id)) for query in part.queries]
+    renamed.judgments = [replace(judgment, query=named(judgment.query)) for judgment in part.judgments]
+    renamed.opinions = [with_uuid(replace(opinion, query=named(opinion.query))) for opinion in part.opinions]
+    renamed.scores = [replace(score, query=score.query and named(score.query)) for score in part.scores]
+    renamed.runs = [
+        ImportedRun(run.name, [replace(result, query=named(result.query)) for result in run.results])
+        for run in part.runs
+    ]
     return renamed
 
 
@@ -154,7 +201,7 @@ def merge_queries(parts: Mapping[str, ImportedCollection], notes: list[str]) -> 
 
 
 def plain_text(text: str) -> str:
-    return " ".join(text.lower().split())
+    return " ".join(text.casefold().split())
 
 
 def merge_docs(docs_in: Mapping[str, Iterable[tuple[str, Mapping[str, Any]]]], notes: list[str]) -> list[ImportedDoc]:
@@ -212,65 +259,6 @@ def settle_unresolved(
         counts = ", ".join(f"{len(docs)} in {label}" for label, docs in by_file.items())
         n_all = sum(key[:2] == ("people", query) for key in found)
         yield f"query {query} has other judged docs in each file ({counts}); all {n_all} are kept"
-
-
-def name_runs(
-    parts: Mapping[str, ImportedCollection], marks: Mapping[str, str]
-) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Return what each system of each file is called, and what has to be said of it.
-
-    Lists of one system for different queries belong to one run. Where two files have other lists or scores of it for
-    the same query, its runs are named apart: by their days where these tell them apart, else by their files.
-    """
-    names: dict[tuple[str, str], str] = {}
-    notes: list[str] = []
-    for system in dict.fromkeys(name for part in parts.values() for name in part.systems):
-        having = [label for label, part in parts.items() if system in part.systems]
-        names |= {(label, system): system for label in having}
-        query = differing_query(parts, having, system)
-        if query is None:
-            continue
-        by_day: dict[str, list[str]] = {}
-        for label in having:
-            by_day.setdefault(day_of(parts[label].made), []).append(label)
-        by_days = "" not in by_day and all(differing_query(parts, labels, system) is None for labels in by_day.values())
-        for label in having:
-            mark = day_of(parts[label].made) if by_days else marks[label]
-            names[label, system] = f"{system}_{mark}"
-        how = "by the days that the files say" if by_days else "by their files"
-        notes.append(f"{system} differs between files, e.g. for query {query}: its runs are named apart, {how}")
-    owners: dict[str, str] = {}
-    for (_, system), name in names.items():
-        if owners.setdefault(name, system) != system:
-            raise FormatError(
-                f"runs of {owners[name]} and of {system} would both be called {name}", hint="rename one of the files"
-            )
-    return names, notes
-
-
-def differing_query(parts: Mapping[str, ImportedCollection], labels: Sequence[str], system: str) -> str | None:
-    """Return a query for which the lists or scores of a system differ between files, None where there is none."""
-    seen: dict[tuple[str, str], Any] = {}
-    for label in labels:
-        lists: dict[tuple[str, str], Any] = {}
-        for run in parts[label].runs:
-            for result in run.results if run.name == system else ():
-                lists.setdefault((result.query, ""), []).append(result.doc)
-        scores = {
-            (score.query, score.measure): score.value
-            for score in parts[label].scores
-            if score.system == system and score.query is not None
-        }
-        for key, value in {**lists, **scores}.items():
-            if seen.setdefault(key, value) != value:
-                return key[0]
-    return None
-
-
-def day_of(made: str) -> str:
-    """Return the day of a time such as 2025-01-21T10:00:00 or 20250121T100000, empty where there is none."""
-    found = _DAY.match(made)
-    return "-".join(found.groups()) if found else ""
 
 
 def merge_runs(parts: Mapping[str, ImportedCollection], name_of: Mapping[tuple[str, str], str]) -> list[ImportedRun]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +19,11 @@ from rankscope.errors import InputError
 from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.write import write_qrels, write_run
-from rankscope.predecessors.importers.content import number_or_none
+from rankscope.predecessors.importers.content import number_or_none, shown
 from rankscope.records import Record, to_builtins
+
+_LONGEST_STEM = 50
+"""So many letters of a run's name are the name of its file; four bytes each, and an ending, are less than any limit."""
 
 
 class ImportedQuery(Record):
@@ -114,6 +119,8 @@ class ImportedCollection(msgspec.Struct):
     """When the file was made, as far as it says so."""
     is_nameless: bool = False
     """Whether it does not say what was searched for, so that its query is simply called "query"."""
+    has_texts_only: bool = False
+    """Whether it names queries by their texts, so that their ids are made from these."""
     sources: dict[str, str] = field(default_factory=dict)
     """What was imported: the kind of each file."""
     queries: list[ImportedQuery] = field(default_factory=list)
@@ -152,7 +159,13 @@ class ImportedCollection(msgspec.Struct):
     def add_scores(
         self, system: str, query: str | None, values: Mapping[str, Any], *, lower_is_better: Container[str] = ()
     ) -> None:
-        """Add numbers that the file states; what is no number has no value."""
+        """Add numbers that the file states; what is no number has no value, and is noted."""
+        place = "" if query is None else f" for query {query}"
+        self.notes += [
+            f"{key} of {system}{place} is {shown(value)}, which is no number"
+            for key, value in values.items()
+            if isinstance(value, str | float) and number_or_none(value) is None
+        ]
         self.scores.extend(
             RecordedScore(system, query, key, number_or_none(value), key in lower_is_better)
             for key, value in values.items()
@@ -207,7 +220,10 @@ class ImportedCollection(msgspec.Struct):
 
 
 def write_collection(collection: ImportedCollection, folder: str | Path) -> dict[str, int]:
-    """Write what is not empty, and a summary, for `rankscope evaluate` to take; return {file: number of rows}."""
+    """Write what is not empty, and a summary, for `rankscope evaluate` to take; return {file: number of rows}.
+
+    The folder gets all of it or nothing.
+    """
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(
@@ -215,6 +231,15 @@ def write_collection(collection: ImportedCollection, folder: str | Path) -> dict
             hint="name a new folder, and all files at once: rankscope import FILE FILE … -o FOLDER",
         )
     make_folder(target)
+    try:
+        return _write_files(collection, target)
+    except BaseException:
+        for path in target.iterdir():  # it was empty
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        raise
+
+
+def _write_files(collection: ImportedCollection, target: Path) -> dict[str, int]:
     files: dict[str, int] = {}
     chosen = dict.fromkeys((opinion.query, opinion.doc) for opinion in collection.choices)
     qrels = {
@@ -229,10 +254,10 @@ def write_collection(collection: ImportedCollection, folder: str | Path) -> dict
             files[name] = len(judgments)
     for run in collection.runs:
         (target / "runs").mkdir(exist_ok=True)
-        stem = re.sub(r"[^\w.+()-]+", "-", run.name).strip("-.") or "run"
-        taken = sum(name.rpartition(".")[0] == f"runs/{stem}" for name in files)
-        ending = "jsonl" if has_blanks(run.results) else "run"
-        name = f"runs/{stem}{f'-{taken + 1}' if taken else ''}.{ending}"
+        stem = re.sub(r"[^\w.+()-]+", "-", run.name).strip("-.")[:_LONGEST_STEM] or "run"
+        taken = {name.rpartition(".")[0] for name in files}
+        free = next(own for own in chain([stem], (f"{stem}-{n}" for n in count(2))) if f"runs/{own}" not in taken)
+        name = f"runs/{free}.{'jsonl' if has_blanks(run.results) else 'run'}"
         write_run(run.rows, target / name)
         files[name] = len(run.results)
     tables = {

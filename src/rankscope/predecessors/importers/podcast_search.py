@@ -22,7 +22,7 @@ _FIELDS = ("episode_title", "podcast_id", "podcast_title", "published_at", "text
 
 def import_judgments(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import {query text: {episode: 0 to 3}}."""
-    imported = ImportedCollection("judgments of the podcast search")
+    imported = ImportedCollection("judgments of the podcast search", has_texts_only=True)
     imported.notes.append("episodes are relevant from grade 2 up: evaluate with --profile parakeet")
     for text, grades in content.items():
         imported.add_query(query_id(text), text)
@@ -57,7 +57,7 @@ def import_results(
 ) -> ImportedCollection:
     """Import a list of results; it does not say what was searched for."""
     name = query_id(query) if query else "query"
-    imported = ImportedCollection(title)
+    imported = ImportedCollection(title, has_texts_only=True)
     imported.add_query(name, query)
     imported.is_nameless = not query
     for record, place in objects_in(content, where, key="results", what="result"):

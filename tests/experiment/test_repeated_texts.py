@@ -28,7 +28,12 @@ def test_the_whole_text_counts_whatever_its_case_and_punctuation():
 
 
 def test_titles_of_docs_that_say_more_are_counted_apart():
-    docs = [Doc("a", "Redness of the skin. " * 90, "Rash"), Doc("b", "arm", "Pain"), Doc("c", "", "Fever"), Doc("d", "x")]
+    docs = [
+        Doc("a", "Redness of the skin. " * 90, "Rash"),
+        Doc("b", "arm", "Pain"),
+        Doc("c", "", "Fever"),
+        Doc("d", "x"),
+    ]
     queries = {"1": "rash", "2": "PAIN", "3": "fever", "4": "skin", "5": "pain arm"}
     found = find_repeated_texts(queries, docs)
     assert (found.docs_of, found.titles_of) == ({"3": ["c"], "5": ["b"]}, {"1": ["a"], "2": ["b"]})

@@ -433,8 +433,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         dense = None
         if name in self.choosing:
             raise OptionError(
-                f"{measures[0]} is to choose the options of {name}, and compares docs by its embeddings, which depend on "
-                "these options",
+                f"{measures[0]} is to choose the options of {name}, and compares docs by its embeddings, which depend "
+                "on these options",
                 hint=f"add embeddings = FILE to [collections.{self.collection.name}], or another system of type dense "
                 "without options to choose, or choose by another primary measure",
             )

@@ -78,7 +78,8 @@ def read_scores(
     Returns
     -------
     Scores
-        For the measures that all systems have; a warning names others. `Scores.from_json` gives all that our own JSON holds.
+        For the measures that all systems have; a warning names others. `Scores.from_json` gives all that our own JSON
+        holds.
 
     Raises
     ------

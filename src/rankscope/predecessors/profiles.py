@@ -173,8 +173,8 @@ def _dartboard() -> Iterator[Profile]:
             cuts=cuts,
             notes=(
                 (
-                    "its ILD is that of the ten docs that it retrieves, ILD@10 here: over a longer list, docs in another "
-                    "order would be just as diverse"
+                    "its ILD is that of the ten docs that it retrieves, ILD@10 here: over a longer list, docs in "
+                    "another order would be just as diverse"
                 ),
                 "its Alpha-NDCG is NoveltyNDCG here; alpha_nDCG is the measure of Clarke et al. 2008, by subtopics",
                 "queries of the qrels without relevant docs score 0 and count; unjudged_queries='zero' adds others",

@@ -448,10 +448,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 hint=f"add embeddings = FILE to [collections.{self.collection.name}], or a system of type dense",
             )
         by = f"docs by the embeddings of the system {dense.name}."
-        told = [
-            note for note in self.doc_notes if not note.endswith(by)
-        ]  # the primary alone, where options were chosen
-        self.doc_notes = [*told, f"{', '.join(measures)} {'compares' if len(measures) == 1 else 'compare'} {by}"]
+        kept = [note for note in self.doc_notes if not note.endswith(by)]  # one names the primary that chose options
+        self.doc_notes = [*kept, f"{', '.join(measures)} {'compares' if len(measures) == 1 else 'compare'} {by}"]
         row_of = dense.vectors.docs.row_of
         known = [doc for doc in dict.fromkeys(docs) if doc in row_of] or [next(iter(row_of))]  # a matrix has a row
         return (known, dense.vectors.vectors_of(known))

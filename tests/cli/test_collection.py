@@ -118,6 +118,10 @@ def test_validate_finds_queries_that_repeat_a_doc(rankscope, mini):
     done = rankscope("validate", "mini")
     assert done.code == 1
     assert "8 of 8 queries (100.0%) are the whole text of a doc, 8 of them of a relevant one" in done.out
+    (mini / "corpus.jsonl").write_text('{"_id": "d1", "title": "X.", "text": "and more"}\n')
+    done = rankscope("validate", "mini")
+    assert done.code == 1
+    assert "8 of 8 queries (100.0%) are the title of a doc, 8 of them of a relevant one" in done.out
     (mini / "corpus.jsonl").write_text('{"_id": "d1", "text": "X and more"}\n')
     assert rankscope("validate", "mini").out == "mini: nothing odd (1 doc, 8 queries)\n"
     assert rankscope("validate", "mini").code == 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 import rankscope as rs
+from rankscope import predecessors
 from rankscope.errors import OptionError, RankscopeWarning
 
 JUDGED = {"ep_001": 3, "ep_002": 2, "ep_003": 1, "ep_004": 0}
@@ -142,8 +144,19 @@ def test_compare_counts_the_same_queries():
 def test_dartboard_measures_diversity_where_there_are_vectors():
     run, vectors = {"q": ["a", "b"]}, {"a": [1, 0], "b": [0, 1]}
     mean = rs.evaluate({"q": {"a": 1}}, run, profile="dartboard", embeddings=vectors)["run"].mean()
-    assert (mean["ILD"].value, mean["NoveltyNDCG@10"].value) == (1, 1)
+    assert (mean["ILD@10"].value, mean["NoveltyNDCG@10"].value) == (1, 1)
     assert rs.list_profiles()["dartboard"]
+
+
+@pytest.mark.parametrize("profile", ["dartboard", "dartboard-code"])
+def test_dartboard_measures_the_diversity_of_the_ten_docs_that_its_code_retrieves(profile):
+    """Twenty docs, of which ten are alike: the same docs in another order are more diverse where these come last."""
+    alike, apart = [f"s{i}" for i in range(10)], [f"d{i}" for i in range(10)]
+    vectors = {**dict.fromkeys(alike, [1.0] + [0.0] * 10), **{doc: np.eye(11)[i + 1] for i, doc in enumerate(apart)}}
+    runs = {"dense": {"q": [*alike, *apart]}, "diverse": {"q": [*apart, *alike]}}
+    scores = rs.evaluate({"q": {"s0": 1}}, runs, profile=profile, embeddings=vectors)
+    assert {name: run["q", "ILD@10"] for name, run in scores.items()} == {"dense": 0, "diverse": pytest.approx(1)}
+    assert predecessors.in_their_words(scores["diverse"], profile).mean["ILD"] == pytest.approx(1)
 
 
 def test_phentrieve_measures_similarity_where_there_is_an_ontology(tmp_path):

@@ -124,6 +124,13 @@ def test_collections_in_several_languages_are_kept_apart_and_their_spread_is_sho
         {"system": "one", "by_language": {"en": mean, "de": mean}, "mean": pytest.approx(mean), "variance": 0.0}
     ]
     assert "Across languages, nDCG@10" in run().out
+    file.write_text(text.replace("[systems.one]", f"{german}{german.replace('german', 'more')}[systems.one]"))
+    shown = " ".join(run().out.split())
+    assert "Across languages" not in shown
+    assert (
+        "There is no table across languages: it takes one collection in each, and here are 1 in en, 2 in de." in shown
+    )
+    assert "no table across languages" not in run("--collection", "german", "--collection", "more").out
 
 
 def test_a_sweep_is_shown_with_its_curve(run, small):

@@ -357,9 +357,14 @@ class TestMeasuresOfDocs:
 
     def test_another_dense_system_gives_the_embeddings(self, dense):
         swept = DENSE + 'similarity = ["cosine", "dot"]\n'
-        dense.write(swept + DENSE.replace("systems.dense", "systems.plain"), measures=["ILD@5"], primary="ILD@5")
+        dense.write(
+            swept + DENSE.replace("systems.dense", "systems.plain"),
+            measures=["ILD@5", "MinDistance@5"],
+            primary="ILD@5",
+        )
         (result,) = run(dense).collections
-        assert any("by the embeddings of the system plain" in note for note in result.notes)
+        [note] = [note for note in result.notes if "embeddings" in note]
+        assert note == "ILD@5, MinDistance@5 compare docs by the embeddings of the system plain."
         assert [choice.system for choice in result.choices] == ["dense"]
 
     def test_other_measures_may_look_at_what_was_chosen(self, dense):

@@ -16,7 +16,7 @@ from rankscope.systems.base import Doc
 
 def test_the_whole_text_counts_whatever_its_case_and_punctuation():
     docs = [Doc("a", "", "Short stature"), Doc("b", "of the arm", "Pain"), Doc("c", "Rash", "rash"), Doc("d", "—")]
-    queries = {"1": "short  STATURE!", "2": "Pain", "3": "pain of the arm", "4": "rash", "5": "?"}
+    queries = {"1": "short  STATURE!", "2": "of the arm", "3": "pain of the arm", "4": "rash", "5": "?"}
     found = find_repeated_texts(queries, docs)
     assert found.docs_of == {"1": ["a"], "3": ["b"], "4": ["c"]}
     assert found.n_queries == 5
@@ -25,6 +25,25 @@ def test_the_whole_text_counts_whatever_its_case_and_punctuation():
     assert 'query "1", doc "a"' in words
     assert find_repeated_texts({"1": "arm"}, docs).in_words(load_qrels({"1": {"a": 1}})) == ""
     assert plain(" A_b,  c ") == "a b c"
+
+
+def test_titles_of_docs_that_say_more_are_counted_apart():
+    docs = [
+        Doc("a", "Redness of the skin. " * 90, "Rash"),
+        Doc("b", "arm", "Pain"),
+        Doc("c", "", "Fever"),
+        Doc("d", "x"),
+    ]
+    queries = {"1": "rash", "2": "PAIN", "3": "fever", "4": "skin", "5": "pain arm"}
+    found = find_repeated_texts(queries, docs)
+    assert (found.docs_of, found.titles_of) == ({"3": ["c"], "5": ["b"]}, {"1": ["a"], "2": ["b"]})
+    qrels = load_qrels({"1": {"a": 1}, "2": {"a": 1}, "3": {"c": 2}})
+    assert found.in_words(qrels).startswith(
+        "4 of 5 queries (80.0%) are the title or the whole text of a doc (2 the title of one that says more, 2 the "
+        "whole text), 2 of them of a relevant one: a search by words finds these easily"
+    )
+    titles = find_repeated_texts({"1": "rash", "4": "skin"}, docs).in_words(qrels)
+    assert titles.startswith("1 of 2 queries (50.0%) is the title of a doc, 1 of them of a relevant one: ")
 
 
 @pytest.fixture

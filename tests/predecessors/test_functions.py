@@ -80,7 +80,7 @@ class TestProfiles:
         assert list(found.mean) == ["MRR@3", "Recall@3", "Precision@3", "NDCG@3", "AP", "MAP@3"]
 
     def test_scores_of_files_in_their_words(self):
-        with pytest.warns(RankscopeWarning, match="not measured are ILD, NoveltyNDCG@10: pass embeddings"):
+        with pytest.warns(RankscopeWarning, match="not measured are ILD@10, NoveltyNDCG@10: pass embeddings"):
             scores = rs.evaluate({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, profile="dartboard")["run"]
         found = compat.in_their_words(scores, "dartboard")
         assert found.mean == compat.evaluate_as("dartboard", {"q": ["x", "a"]}, {"q": ["a"]}).mean

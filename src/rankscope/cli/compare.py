@@ -176,7 +176,7 @@ def request_from(args: argparse.Namespace, **more: Any) -> CompareRequest:
 
 def scores_from_files(args: argparse.Namespace) -> Scores:
     """Return the scores of other tools, by the measures asked for; -m also names what a table of systems holds."""
-    from rankscope.comparison.compare import find_name
+    from rankscope.comparison.compare import find_measure
     from rankscope.measures.score_files import read_scores, with_measures
 
     if args.settle or args.more_qrels:
@@ -185,11 +185,11 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     lower = [name for name in args.lower_is_better.split(",") if name]
     scores = read_scores(args.files, measure=args.primary or next(iter(wanted), None), lower_is_better=lower)
     for name in lower:
-        find_name(name, scores.measures, "measure")
+        find_measure(name, scores)
     options.refuse_run_options(args, "--scores", "embeddings", "docs", "ontology", "unjudged", "unjudged_queries")
     if args.primary and wanted:
         wanted = list(dict.fromkeys([args.primary, *wanted]))
-    return with_measures(scores, [find_name(name, scores.measures, "measure") for name in wanted]) if wanted else scores
+    return with_measures(scores, [find_measure(name, scores) for name in wanted]) if wanted else scores
 
 
 def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace, gate: GateResult | None) -> None:

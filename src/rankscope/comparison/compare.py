@@ -14,7 +14,7 @@ from rankscope.align.matching import find_mismatch
 from rankscope.checks import check_options
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
-from rankscope.comparison.known_measures import known_measure, range_of, with_directions
+from rankscope.comparison.known_measures import known_measure, range_of, refuse_lacking, with_directions
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
 from rankscope.data.loading import load_qrels, load_runs
@@ -199,8 +199,7 @@ def comparison_input(
         raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
     if (request.strata or request.cluster or request.weights) and table is None:
         raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
-    usual = deciding_measure(scores.profile, scores.measures)
-    primary = find_name(request.primary or usual, scores.measures, "measure")
+    primary = find_measure(request.primary or deciding_measure(scores.profile, scores.measures), scores)
     margin = margin_of(request, scores, primary)
     ids = tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
     if table is not None:
@@ -233,6 +232,13 @@ def comparison_input(
         units=Units.of(len(ids), clusters, weights),
         columns=columns,
     )
+
+
+def find_measure(name: str | None, scores: Scores) -> str:
+    """Return a measure as the scores name it; one that only some systems have is refused."""
+    if name is not None and name not in scores.measures:
+        refuse_lacking(name, scores)
+    return find_name(name, scores.measures, "measure")
 
 
 def find_name(name: str | None, known: Sequence[str], what: str) -> str:

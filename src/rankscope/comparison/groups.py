@@ -155,7 +155,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         weights=request.weights,
         isolated_by=isolated_by,
         languages=tuple(languages),
-        notes=() if evidence is None else evidence.notes,
+        notes=(*(() if evidence is None else evidence.notes), *(f"{words}." for words in scores.lacking_in_words())),
     ).with_scores(scores)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from rankscope.arrays import Floats
-from rankscope.errors import MeasureError
+from rankscope.errors import MeasureError, OptionError
 from rankscope.light import replace
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
@@ -31,6 +31,18 @@ def with_directions(scores: Scores) -> Scores:
         return scores
     runs = tuple(replace(run, lower_is_better=run.lower_is_better | lower) for run in scores.values())
     return replace(scores, runs=runs)
+
+
+def refuse_lacking(name: str, scores: Scores) -> None:
+    """Refuse a measure that is left out of the scores, as some systems do not have it."""
+    measure = known_measure(name)
+    systems = scores.lacking.get(name) or scores.lacking.get(name if measure is None else measure.name)
+    if systems is not None:
+        have = "has" if len(systems) == 1 else "have"
+        raise OptionError(
+            f"{', '.join(systems)} {have} no scores by {name}, so that not all systems can be compared by it",
+            hint=f"give the scores of the others alone, or name one of {', '.join(scores.measures[:8])}",
+        )
 
 
 def range_of(name: str, values: Floats | None = None) -> tuple[float, float]:

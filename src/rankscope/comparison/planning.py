@@ -10,7 +10,7 @@ import numpy as np
 
 from rankscope.arrays import Floats
 from rankscope.checks import check_at_least, check_between, check_keywords, check_options
-from rankscope.comparison.known_measures import range_of
+from rankscope.comparison.known_measures import range_of, refuse_lacking
 from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import REQUEST_KEYS, EvaluateRequest, evaluate
 from rankscope.measures.scores import Scores, position
@@ -253,6 +253,8 @@ def _matrix_of(scores: Scores, measure: MeasureLike | None) -> tuple[str, Floats
     """Return the measure, scores (queries x systems) where every system has one, and how many queries are left out."""
     if len(scores) < 2:
         raise InputError(f"only {next(iter(scores))!r} is given", hint="the spread is that of two or more systems")
+    if measure is not None and str(measure) not in scores.measures:
+        refuse_lacking(str(measure), scores)
     only = measure is None or len(scores.measures) == 1
     name = scores.measures[0 if only else position(scores.measures, measure or "", "measure")]
     by_system = [dict(zip(run.query_ids, run.column(name).tolist(), strict=True)) for run in scores.values()]

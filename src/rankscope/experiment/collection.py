@@ -171,9 +171,9 @@ class Collection(Struct, eq=False, dict=True):
 
     @cached_property
     def repeated_texts(self) -> RepeatedTexts:
-        """The queries that are the whole text of a doc."""
+        """The queries that are the whole text of a doc, or its title."""
         found = cached_scan(
-            f"repeated texts {self.parts['queries'].sha256} {self.spec.columns.get('docs')}",
+            f"repeated texts and titles {self.parts['queries'].sha256} {self.spec.columns.get('docs')}",
             Path(self.where["docs"]),
             lambda: to_builtins(find_repeated_texts(self.queries.texts or {}, self.docs)),
             folder=self.cache,

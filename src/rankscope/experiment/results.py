@@ -6,6 +6,7 @@ the scores and comparisons themselves as well, from which reports are made.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Literal
 
 from msgspec import field
@@ -264,6 +265,23 @@ class Benchmark(Record, eq=False):
         return tuple(
             spread_of(name, {language: scores[name].mean()[primary].value for language, scores in scored})
             for name in shared
+        )
+
+    @property
+    def why_no_spreads(self) -> str:
+        """Why there are no spreads though collections differ in language; nothing where they do not, or there are."""
+        scored = [result for result in self.collections if result.scores is not None]
+        n_in = Counter(result.language for result in scored if result.language)
+        if self.spreads or len(n_in) < 2:
+            return ""
+        without = [result.name for result in scored if not result.language]
+        if not without and max(n_in.values()) == 1:
+            return "There is no table across languages, as no system was evaluated in all of them."
+        counts = ", ".join(f"{n} in {language}" for language, n in n_in.items())
+        mixed = f", and {', '.join(without)} in no single language" if without else ""
+        return (
+            f"There is no table across languages: it takes one collection in each, and here are {counts}{mixed}. "
+            "--collection NAME chooses the ones to set side by side."
         )
 
     @property

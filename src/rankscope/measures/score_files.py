@@ -80,7 +80,8 @@ def read_scores(
     Returns
     -------
     Scores
-        For the measures that all systems have. `Scores.from_json` gives all that our own JSON holds.
+        For the measures that all systems have; a warning names others. `Scores.from_json` gives all that our own JSON
+        holds.
 
     Raises
     ------
@@ -120,9 +121,11 @@ def read_scores(
     for file, renamed in zip(files, names, strict=True):
         joined.cells.update({renamed[system]: by_measure for system, by_measure in file.cells.items()})
         joined.unanswered.update({renamed[name]: file.unanswered[name] for name in renamed if name in file.unanswered})
+    scores = as_scores(joined, where=", ".join(map(str, paths)))
+    notes += scores.lacking_in_words()
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
-    return replace(as_scores(joined, where=", ".join(map(str, paths))), notes=tuple(notes))
+    return replace(scores, notes=tuple(notes))
 
 
 def scores_by_file(
@@ -358,7 +361,10 @@ def as_scores(file: ScoreFile, *, where: str) -> Scores:
             lower_is_better=file.lower_is_better & frozenset(shared),
         )
         runs.append(run)
-    return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={}, profile=file.profile)
+    some = dict.fromkeys(m for by_measure in cells.values() for m in by_measure if m not in shared)
+    lacking = {m: tuple(name for name, by_measure in cells.items() if m not in by_measure) for m in some}
+    known = QrelsInfo(len(queries))
+    return Scores(tuple(runs), qrels=known, policies={}, profile=file.profile, lacking=lacking)
 
 
 def with_measures(scores: Scores, names: Sequence[str]) -> Scores:

@@ -185,6 +185,8 @@ class Scores(LightRecord, Mapping[str, RunScores]):
     """By measure, the version of its definition."""
     notes: tuple[str, ...] = ()
     """What must be known to read the numbers, such as how many queries a run does not answer."""
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Measures that are left out, as not all runs have them, and the runs that do not; of scores read from files."""
 
     @cached_property
     def by_name(self) -> dict[str, RunScores]:
@@ -206,6 +208,15 @@ class Scores(LightRecord, Mapping[str, RunScores]):
     def measures(self) -> tuple[str, ...]:
         """The names of the measures, the same for all runs."""
         return self.runs[0].measures
+
+    def lacking_in_words(self) -> Iterator[str]:
+        """Say which measures are left out, and which runs have no scores by them."""
+        measures_without: dict[tuple[str, ...], list[str]] = {}
+        for measure, runs in self.lacking.items():
+            measures_without.setdefault(runs, []).append(measure)
+        for runs, measures in measures_without.items():
+            verb, have = "is" if len(measures) == 1 else "are", "has" if len(runs) == 1 else "have"
+            yield f"{', '.join(measures)} {verb} left out: {', '.join(runs)} {have} no such scores"
 
     def mean(self) -> Summary:
         """Return one number per run and measure, with the counts that go with it."""

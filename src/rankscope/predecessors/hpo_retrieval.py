@@ -68,11 +68,11 @@ def ndcg_at_k(
     k: int = 10,
     relevance_scores: Mapping[str, float] | None = None,
 ) -> float:
-    """Return nDCG with gain 1, or the scores given, for each expected id."""
+    """Return nDCG with gain 1, or the scores given, for each expected id; any score above 0 is relevant."""
     expected = expected_ids or ()
     gains = {doc: (relevance_scores or {}).get(doc, 1.0) for doc in expected}
     ranked = RankedList(retrieved_ids(results), gains, [gains[doc] for doc in expected])
-    return _SCORER.score_or_zero(ranked, "nDCG", k)
+    return _SCORER.score_or_zero(ranked, "nDCG(rel=1e-300)", k)
 
 
 def calculate_test_case_max_ont_sim(

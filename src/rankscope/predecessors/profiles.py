@@ -158,7 +158,7 @@ def _dartboard() -> Iterator[Profile]:
             "NDCG@{k}": _NDCG,
             "AP": "AP",
         }
-        over_docs = {"ILD": "ILD", "Alpha-NDCG@10": "NoveltyNDCG(rel_weight=0.5)@10"}
+        over_docs = {"ILD": "ILD@10", "Alpha-NDCG@10": "NoveltyNDCG(rel_weight=0.5)@10"}
         means = {**plain, "MAP@{max_k}": "AP@{max_k}"}
         cuts = (1, 5, 10, 20, 100)
         yield Profile(
@@ -172,6 +172,10 @@ def _dartboard() -> Iterator[Profile]:
             mean_keys={**means, **over_docs},
             cuts=cuts,
             notes=(
+                (
+                    "its ILD is that of the ten docs that it retrieves, ILD@10 here: over a longer list, docs in "
+                    "another order would be just as diverse"
+                ),
                 "its Alpha-NDCG is NoveltyNDCG here; alpha_nDCG is the measure of Clarke et al. 2008, by subtopics",
                 "queries of the qrels without relevant docs score 0 and count; unjudged_queries='zero' adds others",
                 _REPEATS,

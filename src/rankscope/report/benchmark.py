@@ -36,6 +36,8 @@ def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bo
     footer: list[tuple[str, str]] = []
     if benchmark.spreads:
         first.append(comparison.spread_block(benchmark.spreads, project.primary))
+    if benchmark.why_no_spreads:
+        first.append(Paragraph(benchmark.why_no_spreads))
     for result in results:
         part = collection_report(result, benchmark, with_figures=with_figures, every_pair=every_pair)
         if len(results) > 1:

@@ -205,7 +205,8 @@ def parse_selector(bracket: str, path: str, *, what: str) -> Selector:
     outside_of_texts = re.sub(_TEXT, "", bracket)
     if re.search(r"\b(match|search)\s*\(", outside_of_texts):
         raise OptionError(
-            f"{what} {shorten(path)!r} has a filter with a pattern, which a text from the server could keep busy for ever",
+            f"{what} {shorten(path)!r} has a filter with a pattern, "
+            "which a text from the server could keep busy for ever",
             hint="compare with a value: @.name == 'x'",
         )
     if "$" in outside_of_texts:

@@ -249,8 +249,9 @@ class Benchmark(Record, eq=False):
 
     @property
     def n_left_out(self) -> int:
-        """Systems that are not evaluated, over all collections."""
-        return sum(len(result.left_out) for result in self.collections)
+        """Systems that are not evaluated, over all collections: left out, or without a single doc."""
+        systems = (system for result in self.collections for system in result.systems)
+        return sum(system.is_left_out or system.run is None for system in systems)
 
     @property
     def spreads(self) -> tuple[LanguageSpread, ...]:
@@ -323,7 +324,7 @@ class BenchmarkRecord(StoredRecord):
     n_failed: int
     """Queries that failed, added up over all systems and collections."""
     n_left_out: int
-    """Systems that are not evaluated, over all collections: see their finding."""
+    """Systems that are not evaluated, over all collections: see their finding; one without has retrieved nothing."""
     collections: tuple[CollectionRecord, ...]
     languages: tuple[LanguageSpread, ...]
     """Each system's primary measure over collections that differ in language."""

@@ -2,16 +2,16 @@
 
 import pytest
 
-import rankscope as rs
 from rankscope.align.policies import Policies
 from rankscope.analysis.overview import run_overlap
+from rankscope.data.loading import load_qrels, load_run
 from rankscope.report.charts.heat import OverlapChart
 
 
 def test_a_query_that_only_one_system_answers_shares_nothing_and_one_that_neither_does_is_left_out():
-    qrels = rs.as_qrels({query: {"a": 1} for query in ("q1", "q2", "q3", "q4")})
-    short = rs.Run.from_dict({"q1": {"a": 3.0}, "q2": {"a": 2.0, "x": 1.0}}, name="short")
-    long = rs.Run.from_dict(
+    qrels = load_qrels({query: {"a": 1} for query in ("q1", "q2", "q3", "q4")})
+    short = load_run({"q1": {"a": 3.0}, "q2": {"a": 2.0, "x": 1.0}}, name="short")
+    long = load_run(
         {"q1": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, "q2": {"a": 2.0, "y": 1.0}, "q3": {"a": 1.0}}, name="long"
     )
     found = run_overlap(qrels, [short, long], Policies())

@@ -34,7 +34,7 @@ class PairPlan(Record, kw_only=True):
     """With `sd_high`, its 95 % interval; None where the standard deviation was given."""
     sd_high: float | None = None
     mde: float | None = None
-    """The smallest true difference that the queries find; None where they find none, or none that the measure can have."""
+    """The smallest true difference that the queries find; None where they find none, or none the measure can have."""
     queries_needed: int | None = None
     queries_needed_low: int | None = None
     """With `queries_needed_high`, how many would be needed at either end of the interval of `sd`."""

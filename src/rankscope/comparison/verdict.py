@@ -284,7 +284,7 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
 
 
 def few_differ_words(pair: PairResult) -> str:
-    """Say where so few queries differ that no difference of theirs reaches the level: flips of the others change nothing."""
+    """Say where so few queries differ that p cannot reach the level: flipped signs of the others change nothing."""
     n_differ, alpha = pair.wins + pair.losses, 1 - pair.ci.level
     if not n_differ or pair.p.method == "t" or can_reach(n_differ, alpha):
         return ""

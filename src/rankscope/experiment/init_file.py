@@ -91,7 +91,7 @@ def system_lines(systems: Sequence[str], languages: Sequence[str], fields: Seque
         yield f"type = {json.dumps(name)}    # {SYSTEMS[name]}"
         if fields and name in simple:
             listed = json.dumps(list(fields), ensure_ascii=False)
-            yield f"fields = {listed}    # what of a doc is searched, as docs have no text; keep those that say what it is about"
+            yield f"fields = {listed}    # searched, as docs have no text; keep the fields that say what a doc is about"
         if name == "dense" and any(code.lower().split("-")[0] != "en" for code in languages):
             needs = 'pip install "rankscope[multilingual]"'
             yield f'model = "multilingual"    # not all queries are in English, which the default knows alone; {needs}'

@@ -207,8 +207,8 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
             why += (
                 [f"{counted(empty, 'query')} {'was' if empty == 1 else 'were'} answered with no docs"] if empty else []
             )
-            words = " and ".join(why)
-            yield f"{system.name} has retrieved nothing at all, and is left out of the comparison: {words}.{hint_at_fields(session, system)}"
+            words = f"{' and '.join(why)}.{hint_at_fields(session, system)}"
+            yield f"{system.name} has retrieved nothing at all, and is left out of the comparison: {words}"
         elif system.finding is not None and not system.is_left_out:
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
 

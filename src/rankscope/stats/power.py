@@ -21,7 +21,7 @@ class Plan(Record):
 
 
 def can_reach(n: int, alpha: float) -> bool:
-    """Tell whether n queries can reach this level: where one system wins on all of them, p is 2 in 2^n flips of signs."""
+    """Tell whether n queries can reach this level: where one system wins all of them, p is 2 of 2^n flips of signs."""
     return 2.0 ** (1 - n) <= alpha * (1 + 1e-9)
 
 

@@ -95,6 +95,18 @@ def test_slices_by_clarity_and_intent(clear_and_vague):
     assert rs.diagnose(qrels, run).slices == ()
 
 
+def test_a_slice_is_weak_also_where_no_score_varies_within():
+    ranks = {f"q{i:02}": 1 if i < 12 else 5 for i in range(20)}
+    qrels = {query: {"r": 1} for query in ranks}
+    run = {query: ranked(*fill(rank - 1), "r") for query, rank in ranks.items()}
+    queries = {query: {"clarity": "clear" if rank == 1 else "vague"} for query, rank in ranks.items()}
+    diagnosis = rs.diagnose(qrels, run, queries=queries)
+    exact = scipy.stats.fisher_exact([[12, 0], [0, 8]]).pvalue  # 1 of 125,970 choices of 8 queries
+    assert [one.p for one in diagnosis.slices] == pytest.approx([exact, exact])
+    [finding] = [one for one in diagnosis.findings if one.code == "weak_slice"]
+    assert (finding.n_queries, finding.severity) == (8, "serious")  # one query in five or more
+
+
 def test_slices_by_other_attributes_only_where_asked_for(clear_and_vague):
     qrels, run, queries = clear_and_vague
     assert {one.attribute for one in rs.diagnose(qrels, run, queries=queries, by="size").slices} == {"size"}

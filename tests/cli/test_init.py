@@ -1,6 +1,7 @@
 """`rankscope init`."""
 
 import builtins
+import json
 import sys
 
 import pytest
@@ -126,3 +127,47 @@ def test_what_is_wrong_is_not_written(rankscope, arguments, message, tmp_path):
     assert done.code == 2
     assert message in done.err
     assert not (tmp_path / "rankscope.toml").exists()
+
+
+PRACTITIONERS = """{"id": "p1", "title": "Ann Arbor", "specialty": "Cardiology", "procedures": ["ablation"], "born": "1970-01-02"}
+{"id": "p2", "title": "Ben Bolt", "specialty": "Orthopaedics", "procedures": ["knee"], "born": "1980-03-04"}
+"""
+
+
+@pytest.fixture
+def doctors(tmp_path):
+    """Return a collection whose docs have no text."""
+    folder = tmp_path / "doctors"
+    folder.mkdir()
+    (folder / "docs.jsonl").write_text(PRACTITIONERS)
+    (folder / "queries.jsonl").write_text('{"_id": "c1", "text": "ablation"}\n{"_id": "c2", "text": "knee"}\n')
+    (folder / "qrels.txt").write_text("c1 0 p1 1\nc2 0 p2 1\n")
+
+
+@pytest.mark.usefixtures("doctors")
+def test_docs_without_a_text_are_searched_by_their_fields(rankscope, tmp_path):
+    assert rankscope("init", "--collection", "doctors", "--systems", "bm25,dense", "--yes").code == 0
+    systems = load_project(tmp_path / "rankscope.toml").systems
+    assert [one.options["fields"] for one in systems.values()] == [["title", "specialty", "procedures"]] * 2
+    done = rankscope("run", "--only", "bm25", "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["collections"][0]["evaluation"]["runs"][0]["mean"]["nDCG@10"] == 1
+
+
+@pytest.mark.usefixtures("doctors")
+def test_a_system_that_finds_nothing_hints_at_fields_and_is_left_out_with_exit_code_2(rankscope, tmp_path):
+    """As docs/exit-codes.md says: a system that is left out makes it 2."""
+    text = '[collections.doctors]\npath = "doctors"\n[systems.bm25]\ntype = "bm25"\n'
+    (tmp_path / "rankscope.toml").write_text(text)
+    done = rankscope("run", "--format", "json")
+    assert done.code == 2
+    assert "error: bm25 is left out: it has retrieved nothing at all" in done.err
+    record = json.loads(done.out)
+    assert record["n_left_out"] == 1
+    [note] = [note for note in record["collections"][0]["notes"] if "nothing at all" in note]
+    assert "title and text of the docs, which also have specialty, procedures, born: `fields` says" in note
+
+
+def test_docs_with_a_text_need_no_fields(rankscope, tmp_path):
+    assert rankscope("init", "--collection", "mini", "--systems", "bm25", "--yes").code == 0
+    assert "fields" not in (tmp_path / "rankscope.toml").read_text()

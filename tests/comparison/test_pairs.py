@@ -232,6 +232,15 @@ def test_a_slice_is_tested_against_the_rest_as_scipy_does(noisy):
     assert math.isnan(contrast_p(noisy[:3], np.array([True, False, False]), Units.of(3)))
 
 
+@pytest.mark.parametrize(("n_inside", "n_outside"), [(8, 12), (6, 6), (2, 5)])
+def test_a_slice_that_differs_and_never_varies_is_tested_exactly(n_inside, n_outside):
+    members = np.arange(n_inside + n_outside) < n_inside
+    exact = scipy_stats.fisher_exact([[n_inside, 0], [0, n_outside]]).pvalue
+    units = Units.of(len(members))
+    assert contrast_p(np.where(members, 0.3, 0.1), members, units) == pytest.approx(exact)
+    assert math.isnan(contrast_p(np.full(len(members), 0.1), members, units))
+
+
 def test_a_slice_of_clusters_counts_clusters(noisy):
     members = np.arange(60) < 20
     copies, inside = np.repeat(noisy, 5), np.repeat(members, 5)

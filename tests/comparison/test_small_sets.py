@@ -213,3 +213,58 @@ def test_what_a_few_queries_could_find_is_never_more_than_there_is():
     )
     assert "fewer than 10 queries: p and interval decide nothing" in text
     assert "Smallest difference this set can find" not in text
+
+
+@pytest.mark.parametrize(("n", "systems", "finds"), [(5, 1, False), (6, 1, True), (6, 2, False), (7, 2, True)])
+def test_compare_and_plan_promise_no_difference_that_no_flip_of_signs_can_find(n, systems, finds):
+    # a clean sweep has p = 2 / 2^n: 0.0625 for 5 queries, 0.03125 for 6, 0.0156 for 7; two comparisons have 0.025 each
+    base = np.full(n, 0.2)
+    others = {f"b{i}": base + 0.3 + 0.01 * (i + 1) * np.arange(n) for i in range(systems)}
+    scores = scores_of({"a": base, **others})
+    pair = next(iter(rs.compare_scores(scores)))
+    plan = rs.plan(scores=scores)
+    assert (pair.mde.value is not None) == (plan.decisive.mde is not None) == finds
+    if finds and systems == 1:
+        assert pair.mde.value == pytest.approx(plan.decisive.mde)
+    text = rendered(report_of(rs.compare_scores(scores)), "text")
+    assert ("can find nothing at this level" in text) == (n == 5)
+    assert rs.plan(sd=0.001, detect=0.5).decisive.queries_needed == 6
+    assert rs.plan(sd=0.1, queries=5).decisive.mde is None
+
+
+def test_few_queries_that_differ_cannot_reach_the_level_wherever_the_interval_ends():
+    base = np.full(12, 0.5)
+    few, enough = base.copy(), base.copy()
+    few[:4] += [0.5, 0.4, 0.3, 0.2]  # 2 of 2^4 flips: 0.125
+    enough[:6] += [0.5, 0.4, 0.3, 0.2, 0.2, 0.2]  # 2 of 2^6: 0.03125
+    pair = only(rs.compare_scores(scores_of({"a": base, "b": few})))
+    assert pair.p.adjusted == pytest.approx(0.125)
+    said = "Only 4 of 12 queries differ in nDCG@10: too few for p to reach 0.05, wherever the interval ends."
+    assert said in pair.verdict.cautions
+    assert not any(
+        "wherever" in words for words in only(rs.compare_scores(scores_of({"a": base, "b": enough}))).verdict.cautions
+    )
+
+
+def test_few_queries_that_differ_by_another_measure_are_a_note():
+    ids = [f"q{i:02}" for i in range(12)]
+    by_system = {
+        "a": {"one": dict.fromkeys(ids, 0.5), "two": dict.fromkeys(ids, 0.5)},
+        "b": {"one": {q: 0.5 + 0.01 * i for i, q in enumerate(ids)}, "two": {**dict.fromkeys(ids, 0.5), "q03": 1.0}},
+    }
+    found = rs.compare_scores(as_scores(ScoreFile(by_system), where="here"), primary="one")
+    text = " ".join(rendered(report_of(found), "text").split())
+    assert "Only 1 of 12 queries differs in two: too few for p to reach 0.05, wherever the interval ends" in text
+    assert "differ in one" not in text
+
+
+@pytest.mark.parametrize("measure", ["minPosition", "averagePosition", "mean_rank"])
+def test_the_mean_of_foreign_positions_has_no_interval_below_1(measure):
+    found = rs.compare_scores(scores_of({"a": [1, 1, 4, 1, 1], "b": [2, 1, 1, 1, 3]}, measure=measure, lower=True))
+    for place in found.groups[0].leaderboard:
+        assert 1 <= place.ci.low < place.mean < place.ci.high
+
+
+def test_other_foreign_scores_may_go_below_1():
+    found = rs.compare_scores(scores_of({"a": [1, 1, 4, 1, 1], "b": [2, 1, 1, 1, 3]}, measure="seconds", lower=True))
+    assert min(place.ci.low for place in found.groups[0].leaderboard) < 1

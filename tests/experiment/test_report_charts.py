@@ -87,12 +87,12 @@ def test_no_map_without_a_measure_of_diversity_or_a_second_system(benchmark):
 
 
 def test_overlap(benchmark):
-    # shared: q1 2 of 2, q2 1 of 2
+    # in both, of all in either: q1 2 of 2, q2 1 of 3
     found = benchmark("RR")
     overlap = found.collections[0].overlap
     assert overlap.names == ("first", "second")
-    assert overlap.shared[0, 1] == pytest.approx((1 + 1 / 2) / 2)
-    assert "first and second share 0.750" in figure_texts(found)["What the systems have in common"]
+    assert overlap.shared[0, 1] == pytest.approx((1 + 1 / 3) / 2)
+    assert "first and second share 0.667" in figure_texts(found)["What the systems have in common"]
     assert "Overlap of the systems" in render(report_of(found), "html")
 
 

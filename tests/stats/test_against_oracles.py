@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from rankscope.errors import OptionError
-from rankscope.stats.agreement import overlap_share, rbo
+from rankscope.stats.agreement import jaccard, rbo
 from rankscope.stats.interval import (
     bca_interval,
     cluster_t_interval,
@@ -170,7 +170,7 @@ def test_rbo_by_hand():
     assert rbo("abc", "xyz") == pytest.approx(0)
     # p = 0.5, lists ab and ba: overlap 0 at depth 1, 1 at depth 2; extrapolated 0.5/0.5·(0 + 1·0.25) + 1·0.25
     assert rbo("ab", "ba", p=0.5) == pytest.approx(0.5)
-    assert overlap_share("abcd", "cd") == 1
+    assert jaccard("abcd", "cd") == 0.5
 
 
 @pytest.mark.skipif(not URBANO.is_dir(), reason="needs the shared data beside the checkout")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import OptionError
-from rankscope.stats.agreement import overlap_share, rbo
+from rankscope.stats.agreement import jaccard, rbo
 
 rankings = st.permutations("abcdefghij").flatmap(lambda docs: st.integers(0, 10).map(lambda k: docs[:k]))
 
@@ -49,5 +49,6 @@ def test_rbo_has_a_persistence_between_0_and_1(p):
 
 
 def test_overlap_of_nothing_is_undefined():
-    assert np.isnan(overlap_share("", "ab"))
-    assert overlap_share("abc", "bcd") == pytest.approx(2 / 3)
+    assert np.isnan(jaccard("", ""))
+    assert jaccard("", "ab") == 0
+    assert jaccard("abc", "bcd") == pytest.approx(2 / 4)

@@ -28,3 +28,11 @@ def test_in_one_line():
         "what publication usually takes (80% chance to find 0.036 in nDCG or 0.084 in RR, at spreads of 0.18 and 0.42)"
     )
     assert "%" not in size_with_differences(1)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 5])
+def test_no_difference_is_promised_where_the_exact_test_cannot_reach_the_level(n):
+    # 2 of 2^5 flips are 0.0625, 2 of 2^6 are 0.03125
+    assert usual_differences(n) == {}
+    assert size_with_differences(n).endswith("(so few can find no difference)")
+    assert set(usual_differences(6)) == {"nDCG", "RR"}

@@ -22,7 +22,7 @@ from rankscope.errors import MeasureError, RankscopeWarning
 from rankscope.evaluation import EvaluateRequest, evaluate, evaluate_request
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
-from rankscope.stats.agreement import overlap_share, rbo
+from rankscope.stats.agreement import jaccard, rbo
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 RECALLS = tuple(i / 10 for i in range(11))
@@ -32,12 +32,15 @@ SEEN_DOCS = 10
 
 
 class RunOverlap(msgspec.Struct, frozen=True, eq=False):
-    """How much the first docs of every two runs have in common, on average over the queries."""
+    """How much the first docs of every two runs have in common: means over the queries that at least one answers.
+
+    Where only one of the two does, they have nothing in common; NaN where there is no such query.
+    """
 
     names: tuple[str, ...]
     depth: int
     shared: Floats
-    """|A ∩ B| / min(|A|, |B|)."""
+    """Docs in both, of all docs in either: |A ∩ B| / |A ∪ B|."""
     rbo: Floats
 
 
@@ -80,8 +83,8 @@ def run_overlap(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, depth:
     shared, agreed = np.full((n, n), math.nan), np.full((n, n), math.nan)
     for i in range(n):
         for j in range(n):
-            both = [(a, b) for a, b in zip(tops[i], tops[j], strict=True) if a and b]
-            if both:
-                shared[i, j] = float(np.mean([overlap_share(a, b) for a, b in both]))
-                agreed[i, j] = float(np.mean([rbo(a, b) for a, b in both]))
+            answered = [(a, b) for a, b in zip(tops[i], tops[j], strict=True) if a or b]
+            if answered:
+                shared[i, j] = float(np.mean([jaccard(a, b) for a, b in answered]))
+                agreed[i, j] = float(np.mean([rbo(a, b) for a, b in answered]))
     return RunOverlap(tuple(run.name or "run" for run in runs), depth, shared, agreed)

@@ -15,7 +15,7 @@ from rankscope.cli.options import check_ending
 from rankscope.cli.style import show
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.experiment.collection import find_docs, find_qrels, find_queries, load_collection
-from rankscope.experiment.init_file import SYSTEMS, InitOptions, project_text
+from rankscope.experiment.init_file import SYSTEMS, InitOptions, fields_to_search, project_text
 from rankscope.experiment.project import FILE, read_project
 from rankscope.io.files import write_text
 from rankscope.printable import counted
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     collections = [load_collection(spec) for spec in project.collections.values()]
     columns = [one.queries.attributes.get("language", {}) for one in collections]
     languages = sorted({str(value) for column in columns for value in column.values()})
-    write_text(target, project_text(replace(choices, languages=languages)))
+    fields = fields_to_search(collections)
+    write_text(target, project_text(replace(choices, languages=languages, fields=fields)))
     show(f"{target} is written")
     for collection in collections:
         n_queries, n_rows = counted(len(collection.queries), "query"), counted(len(collection.qrels.rows), "judgment")

@@ -39,7 +39,8 @@ examples:
 
 runs, journals and manifest.json are written into the output folder of the project (results).
 exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 wrong use or input, or a
-system is left out, as it cannot be reached or what it returns are not ids of the collection's docs,
+system is left out, as it cannot be reached, has answered with no docs at all, or what it returns are not
+ids of the collection's docs,
 3 could not finish, or a query failed with --on-failure stop. With --fail-if-worse
 the gate decides: 0 where no system is worse than the baseline on any collection, 1 where one is,
 2 where something is wrong, such as a system that is left out or has failed on more than 10% of
@@ -97,8 +98,10 @@ def run(args: argparse.Namespace) -> int:
         show(f"the report is in {args.output}", file=sys.stderr)
     if benchmark.n_failed:
         show(failure_words(benchmark), file=sys.stderr)
-    for system in (system for result in benchmark.collections for system in result.left_out):
-        if system.finding is not None:
+    for system in (system for result in benchmark.collections for system in result.systems):
+        if system.found_nothing:
+            show(f"error: {system.name} is left out: it has retrieved nothing at all", file=sys.stderr)
+        elif system.is_left_out and system.finding is not None:
             lines = (f"error: {system.name} is left out: {system.finding.message}", *system.finding.examples)
             show("\n  ".join(lines), f"hint: {system.finding.hint}", file=sys.stderr)
     if args.fail_if_worse or args.require:

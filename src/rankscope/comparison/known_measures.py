@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 
 import numpy as np
@@ -13,6 +14,9 @@ from rankscope.light import replace
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.measures.spec import Measure
+
+POSITION = re.compile(r"((?<![a-zA-Z])p|P)ositions?(?![a-z])|((?<![a-zA-Z])r|R)anks?(?![a-z])")
+"""A word of a measure's name, such as minPosition or mean_rank, by which its scores are places in a ranking."""
 
 
 @cache
@@ -48,7 +52,8 @@ def refuse_lacking(name: str, scores: Scores) -> None:
 def range_of(name: str, values: Floats | None = None) -> tuple[float, float]:
     """Return the range of a measure; of one that is not known, what its scores make likely.
 
-    Scores that all lie between 0 and 1 are taken to be made so, and scores that are never negative likewise.
+    Scores that all lie between 0 and 1 are taken to be made so, and scores that are never negative likewise. Ranks and
+    positions, by the measure's name, count from 1, unless a score says otherwise.
     """
     found = known_measure(name)
     if found is not None:
@@ -56,4 +61,6 @@ def range_of(name: str, values: Floats | None = None) -> tuple[float, float]:
     defined = np.array([]) if values is None else values[~np.isnan(values)]
     if not len(defined) or defined.min() < 0:
         return -math.inf, math.inf
+    if defined.min() >= 1 and POSITION.search(name):
+        return 1.0, math.inf
     return 0.0, 1.0 if defined.max() <= 1 else math.inf

@@ -311,8 +311,9 @@ def tested_pair(
     if math.isfinite(critical) and spread > 0:  # neither holds where there is one unit, or nothing varies
         # the comparisons of a family share alpha, as those of a plan do
         alpha_each = settings.alpha / (max(result.size, 1) if how.simultaneous else 1)
-        mde = minimal_detectable_effect(spread, n_units, alpha=alpha_each, power=settings.power)
-        mde = mde if mde <= contest.furthest else None
+        by_flips = how.p_method != "t"
+        mde = minimal_detectable_effect(spread, n_units, alpha=alpha_each, power=settings.power, by_flips=by_flips)
+        mde = mde if math.isfinite(mde) and mde <= contest.furthest else None
         n_needed = queries_for_margin(margin, spread, alpha=alpha_each, power=settings.power)
     n, wins, losses = (int(counts[i]) for counts in (numbers.n_queries, numbers.wins, numbers.losses))
     gains, gain, ties = differences, delta, n - wins - losses

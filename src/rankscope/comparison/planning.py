@@ -34,7 +34,7 @@ class PairPlan(Record, kw_only=True):
     """With `sd_high`, its 95 % interval; None where the standard deviation was given."""
     sd_high: float | None = None
     mde: float | None = None
-    """The smallest true difference that the queries find; None where they find none that the measure can have."""
+    """The smallest true difference that the queries find; None where they find none, or none the measure can have."""
     queries_needed: int | None = None
     queries_needed_low: int | None = None
     """With `queries_needed_high`, how many would be needed at either end of the interval of `sd`."""
@@ -208,7 +208,7 @@ def plan(
         if n_queries is None:
             return None
         smallest = minimal_detectable_effect(spread, n_queries, alpha=alpha_each, power=power)
-        return smallest if smallest <= high - low else None
+        return smallest if math.isfinite(smallest) and smallest <= high - low else None
 
     def needed(spread: float | None) -> int | None:
         if detect is None or not spread:

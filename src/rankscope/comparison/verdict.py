@@ -15,6 +15,7 @@ from rankscope.comparison.records import Code, PairResult, Stratum, UnjudgedChec
 from rankscope.printable import counted
 from rankscope.records import Record, or_nan
 from rankscope.stats.family import CORRECTIONS
+from rankscope.stats.power import can_reach
 
 WORDS: dict[Code, str] = {
     "better": "better",
@@ -186,9 +187,15 @@ def small_set_words(pair: PairResult) -> str:
     )
 
 
+def finds_nothing_words(pair: PairResult) -> str:
+    if not can_reach(pair.n_units, 1 - pair.ci.level):
+        return f"So few {unit_word(pair)} can find nothing at this level."
+    return f"So few {unit_word(pair)} find no difference with {pair.mde.power:.0%} chance."
+
+
 def what_could_be_found(pair: PairResult) -> str:
     if pair.mde.value is None:
-        return f"So few {unit_word(pair)} cannot reach this level."
+        return finds_nothing_words(pair)
     needed = ""
     if pair.n_needed is not None and pair.n_needed > pair.n_units:
         needed = f"; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}"
@@ -247,6 +254,8 @@ def interval_words(pair: PairResult) -> str:
 
 def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
     """Say what else must be known before acting on the verdict."""
+    if pair.n_units >= MIN_UNITS and (few := few_differ_words(pair)):
+        yield f"{few}."
     if MIN_UNITS <= pair.n_units < CAUTION_UNITS and pair.differs:
         yield f"Only {pair.n_units} {unit_word(pair)}: {few_words(pair)}."
     left_out = {
@@ -272,6 +281,16 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             "the interval is rough."
         )
     yield from unjudged_words(code, pair)
+
+
+def few_differ_words(pair: PairResult) -> str:
+    """Say where so few queries differ that p cannot reach the level: flipped signs of the others change nothing."""
+    n_differ, alpha = pair.wins + pair.losses, 1 - pair.ci.level
+    if not n_differ or pair.p.method == "t" or can_reach(n_differ, alpha):
+        return ""
+    verb = "differs" if n_differ == 1 else "differ"
+    only = f"Only {n_differ} of {counted(pair.n_queries, 'query')} {verb} in {pair.measure}"
+    return f"{only}: too few for p to reach {alpha:.3g}, wherever the interval ends"
 
 
 def few_words(pair: PairResult) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.experiment.collection import Collection
 from rankscope.experiment.project import ProjectOptions
 from rankscope.records import Options, as_clause, field_docs, to_builtins
 from rankscope.systems import registry as system_types
@@ -17,6 +18,7 @@ SYSTEMS: Mapping[str, str] = {
 }
 """Systems that need no more than their type, and what they do."""
 _OPTIONAL = ("measures", "strata", "margin", "seeds", "depth", "output", "cache")
+_WORD = re.compile(r"[^\W\d_]{2}")
 _EXAMPLES = {"strata": ["language", "difficulty"], "margin": 0.01}
 
 
@@ -29,6 +31,8 @@ class InitOptions(Options):
     primary: str = "nDCG@10"
     languages: Sequence[str] = ()
     """Those of the queries; for others than English the dense system gets the multilingual model."""
+    fields: Sequence[str] = ()
+    """The fields of docs to search, where docs have no text."""
 
 
 def project_text(options: InitOptions) -> str:
@@ -61,15 +65,33 @@ def project_text(options: InitOptions) -> str:
             '# docs = "corpus.jsonl"    # where a part has another name; queries and qrels likewise',
             '# attributes = { language = "en" }    # what holds for all of its queries',
         ]
-    return "\n".join([*lines, "", *system_lines(options.systems, options.languages)])
+    return "\n".join([*lines, "", *system_lines(options.systems, options.languages, options.fields)])
 
 
-def system_lines(systems: Sequence[str], languages: Sequence[str]) -> Iterator[str]:
+def fields_to_search(collections: Iterable[Collection]) -> list[str]:
+    """Return the fields of docs that hold words, where the docs of a collection have no text; else none."""
+    found: dict[str, None] = {}
+    all_lack_texts = True
+    for collection in collections:
+        docs = collection.docs
+        if any(doc.text.strip() for doc in docs):
+            all_lack_texts = False
+            continue
+        values = ((name, value) for doc in docs for name, value in doc.fields.items())
+        found |= {name: None for name, value in values if _WORD.search(str(value)) and name not in docs.scan.dates}
+    usual = ["title"] if all_lack_texts else ["title", "text"]
+    return [*usual, *found] if found else []
+
+
+def system_lines(systems: Sequence[str], languages: Sequence[str], fields: Sequence[str]) -> Iterator[str]:
     """Yield a table for each system; what is made of others names those that stand before it."""
     simple = [name for name in systems if name in ("bm25", "dense")]
     for name in systems:
         yield f"[systems.{name}]"
         yield f"type = {json.dumps(name)}    # {SYSTEMS[name]}"
+        if fields and name in simple:
+            listed = json.dumps(list(fields), ensure_ascii=False)
+            yield f"fields = {listed}    # searched, as docs have no text; keep the fields that say what a doc is about"
         if name == "dense" and any(code.lower().split("-")[0] != "en" for code in languages):
             needs = 'pip install "rankscope[multilingual]"'
             yield f'model = "multilingual"    # not all queries are in English, which the default knows alone; {needs}'

@@ -173,6 +173,11 @@ class SystemResult(Record):
         """Whether it is neither evaluated nor compared: it cannot be asked, or returns no docs of the collection."""
         return self.finding is not None and self.finding.level == "error"
 
+    @property
+    def found_nothing(self) -> bool:
+        """Whether it has answered every query with no docs; queries that failed can be asked again."""
+        return self.run is None and not self.failures and not self.is_left_out
+
 
 class CollectionResult(Record, eq=False):
     """All systems on one collection."""
@@ -250,8 +255,9 @@ class Benchmark(Record, eq=False):
 
     @property
     def n_left_out(self) -> int:
-        """Systems that are not evaluated, over all collections."""
-        return sum(len(result.left_out) for result in self.collections)
+        """Systems that are left out, or have answered and retrieved nothing at all, over all collections."""
+        systems = (system for result in self.collections for system in result.systems)
+        return sum(system.is_left_out or system.found_nothing for system in systems)
 
     @property
     def spreads(self) -> tuple[LanguageSpread, ...]:
@@ -341,7 +347,7 @@ class BenchmarkRecord(StoredRecord):
     n_failed: int
     """Queries that failed, added up over all systems and collections."""
     n_left_out: int
-    """Systems that are not evaluated, over all collections: see their finding."""
+    """Systems that are left out, over all collections: see their finding; one without has answered with no docs."""
     collections: tuple[CollectionRecord, ...]
     languages: tuple[LanguageSpread, ...]
     """Each system's primary measure over collections that differ in language."""

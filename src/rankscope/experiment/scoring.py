@@ -26,6 +26,7 @@ from rankscope.measures.scores import Scores
 from rankscope.printable import counted
 from rankscope.systems.diversify import dense_systems
 
+MANY_FIELDS = 8
 MOST_OVERLAPS = 20
 """With more systems than this, what every two of them have in common takes long and says little."""
 
@@ -206,10 +207,21 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
             why += (
                 [f"{counted(empty, 'query')} {'was' if empty == 1 else 'were'} answered with no docs"] if empty else []
             )
-            words = " and ".join(why)
-            yield f"{system.name} has retrieved nothing at all, and is left out of the comparison: {words}."
+            words = f"{' and '.join(why)}.{hint_at_fields(session, system)}"
+            yield f"{system.name} has retrieved nothing at all, and is left out of the comparison: {words}"
         elif system.finding is not None and not system.is_left_out:
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
+
+
+def hint_at_fields(session: CollectionSession, system: SystemResult) -> str:
+    """Say which fields a system did not search, where it answered queries and found nothing."""
+    configured = session.configured.get(system.name)
+    searched = () if configured is None else getattr(configured.system, "fields", ())
+    others = [name for name in session.collection.docs.scan.fields if name not in searched]
+    if system.failures or "text" not in searched or not others:
+        return ""
+    few = ", ".join(others[:MANY_FIELDS]) + (", …" if len(others) > MANY_FIELDS else "")
+    return f" It searched {' and '.join(searched)} of the docs, which also have {few}: `fields` says what is searched."
 
 
 def notes_on_languages(session: CollectionSession) -> Iterator[str]:

@@ -11,7 +11,15 @@ from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.records import Code, Comparison, PairResult, QueryChange, QueryGroup, Stratum
-from rankscope.comparison.verdict import MIN_UNITS, decimals, measure_words, unit_word, with_sign
+from rankscope.comparison.verdict import (
+    MIN_UNITS,
+    decimals,
+    few_differ_words,
+    finds_nothing_words,
+    measure_words,
+    unit_word,
+    with_sign,
+)
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report.charts import figures
@@ -145,6 +153,7 @@ def p_notes(comparison: Comparison, all_measures: Sequence[PairResult]) -> Itera
     yield f"primary: sign flips of the mean difference, {flips}; {family}; {n_words}; p and interval are the same test"
     if pair.n_units < MIN_UNITS and pair.differs:
         yield few_units_note(pair)
+    yield from filter(None, map(few_differ_words, others))
     run = next(iter(comparison.scores.values()))
     if run.lower_is_better.intersection(comparison.scores.measures):
         yield "↓: lower is better"
@@ -174,7 +183,7 @@ def power_words(comparison: Comparison, pair: PairResult) -> str:
         unit = "cluster" if pair.clustered else "query"
         return f"Every {unit} differs by the same amount, so nothing can be said of what this set could find."
     if pair.mde.value is None:
-        return f"So few {unit_word(pair)} can find nothing at this level."
+        return finds_nothing_words(pair)
     found = f"{pair.mde.value:.{decimals(pair)}f}"
     words = f"Smallest difference this set can find ({power} power): {found}."
     if pair.n_units < MIN_UNITS:

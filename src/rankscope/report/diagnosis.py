@@ -83,7 +83,10 @@ def slice_table(attribute: str, diagnosis: Diagnosis) -> Table:
             Cell(f"{one.n_queries:,}", raw=str(one.n_queries)),
             *score_cells(one.losses.score, one.recall),
             *score_cells(one.losses.order, one.losses.ranked_low, one.losses.not_retrieved),
-            Cell("-" if one.p_adjusted is None else f"{one.p_adjusted:.3f}", raw=repr(one.p_adjusted)),
+            Cell(
+                "-" if one.p_adjusted is None else "<0.001" if one.p_adjusted < 0.001 else f"{one.p_adjusted:.3f}",
+                raw=repr(one.p_adjusted),
+            ),
         ]
         for one in diagnosis.slices
         if one.attribute == attribute

@@ -25,7 +25,8 @@ def plan_lines(plan: QueryPlan) -> Iterator[str]:
         )
     if plan.n_queries is not None:
         queries = f"The {plan.n_queries:,} you have" if plan.n_queries == n_of_files else f"{plan.n_queries:,} queries"
-        found = f"no true difference that {plan.measure} can have with {_percent(plan.power)} chance."
+        possible = f" that {plan.measure} can have" if plan.measure else ""
+        found = f"no true difference{possible} with {_percent(plan.power)} chance."
         if pair.mde is not None:
             with_chance = f"with {_percent(plan.power)} chance; smaller ones are missed more often."
             found = f"a true difference of {pair.mde:.2g} {with_chance}"

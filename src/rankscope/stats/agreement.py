@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from rankscope.errors import OptionError
 
@@ -29,7 +29,7 @@ def rbo(first: Sequence[Hashable], second: Sequence[Hashable], *, p: float = 0.9
     return float((1 - p) / p * total + ((x_l - x_s) / length + x_s / s) * p**length)
 
 
-def overlap_share(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
-    """Return the share of the shorter list that is in the other: |A ∩ B| / min(|A|, |B|)."""
+def jaccard(first: Iterable[Hashable], second: Iterable[Hashable]) -> float:
+    """Return the share of all docs of two lists that are in both: |A ∩ B| / |A ∪ B|; NaN where both are empty."""
     a, b = set(first), set(second)
-    return len(a & b) / min(len(a), len(b)) if a and b else float("nan")
+    return len(a & b) / len(a | b) if a or b else float("nan")

@@ -14,7 +14,7 @@ from rankscope.registry import Entry, Registry
 from rankscope.stats.family import joint_test
 from rankscope.stats.interval import N_RESAMPLES
 from rankscope.stats.rng import random_rows, streams
-from rankscope.stats.units import Units, UnitSums
+from rankscope.stats.units import NO_SPREAD, Units, UnitSums
 
 N_DRAWS = 4_000
 SYMMETRY = "tests symmetry or the median, not the mean: unequal shapes look like a difference"
@@ -113,9 +113,10 @@ def sign_p(wins: int, losses: int) -> float:
 def contrast_p(differences: Floats, members: Bools, units: Units) -> float:
     """Return the p-value of a test whether the mean difference of some queries is that of all other queries.
 
-    Welch's test where each query is a unit of its own. With clusters or weights the standard error comes from each
-    unit's influence on the contrast, so that a cluster may lie on both sides. NaN where either side has fewer than two
-    units, or nothing varies.
+    Welch's test where each query is a unit of its own; where neither side varies, but they differ, the exact
+    permutation test: no other choice of as many queries sets them so far apart. With clusters or weights the standard
+    error comes from each unit's influence on the contrast, so that a cluster may lie on both sides. NaN where either
+    side has fewer than two units, or nothing varies.
     """
     from scipy.special import stdtr
 
@@ -128,6 +129,9 @@ def contrast_p(differences: Floats, members: Bools, units: Units) -> float:
     if units.are_plain:
         parts = np.array([float(moment.error[0]) ** 2 for moment in moments])
         variance = float(parts.sum())
+        if variance == 0 and abs(gap) > NO_SPREAD * max(1.0, float(np.nanmax(np.abs(differences)))):
+            n_inside, n_outside = map(int, counts)
+            return (2 if n_inside == n_outside else 1) / math.comb(n_inside + n_outside, n_inside)
         df = variance**2 / float((parts**2 / (np.array(counts) - 1)).sum()) if variance else math.nan
     else:
         influence = [

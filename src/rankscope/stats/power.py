@@ -20,6 +20,11 @@ class Plan(Record):
     n_queries: int
 
 
+def can_reach(n: int, alpha: float) -> bool:
+    """Tell whether n queries can reach this level: where one system wins all of them, p is 2 of 2^n flips of signs."""
+    return 2.0 ** (1 - n) <= alpha * (1 + 1e-9)
+
+
 def power_of(difference: float, spread: float, n: int, *, alpha: float = ALPHA) -> float:
     """Return the chance that a two-sided paired t test finds a true difference."""
     from scipy.special import nctdtr, stdtrit
@@ -33,9 +38,16 @@ def power_of(difference: float, spread: float, n: int, *, alpha: float = ALPHA) 
     return 1 - (0.0 if math.isnan(missed) else missed) + (0.0 if math.isnan(wrong_side) else wrong_side)
 
 
-def minimal_detectable_effect(spread: float, n: int, *, alpha: float = ALPHA, power: float = POWER) -> float:
-    """Return the smallest true difference that is found with the given power."""
+def minimal_detectable_effect(
+    spread: float, n: int, *, alpha: float = ALPHA, power: float = POWER, by_flips: bool = True
+) -> float:
+    """Return the smallest true difference that is found with the given power; infinite where n queries find none.
+
+    That is so where the flips of their signs are too few; Student's t asks for none.
+    """
     check(n=n, alpha=alpha, power=power)
+    if by_flips and not can_reach(n, alpha):
+        return math.inf
     return spread * _detectable_at_spread_1(n, alpha, power) if spread else 0.0
 
 
@@ -57,7 +69,9 @@ def queries_needed(difference: float, spread: float, *, alpha: float = ALPHA, po
 
     check(alpha=alpha, power=power, difference=difference, spread=spread)
     by_normal = (float(ndtri(1 - alpha / 2) + max(ndtri(power), 0.0)) * spread / difference) ** 2
-    return fewest(lambda n: power_of(difference, spread, n, alpha=alpha) >= power, near=by_normal)
+    return fewest(
+        lambda n: can_reach(n, alpha) and power_of(difference, spread, n, alpha=alpha) >= power, near=by_normal
+    )
 
 
 def fewest(enough: Callable[[int], bool], *, near: float = 2) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rankscope.stats.power import minimal_detectable_effect
+from rankscope.stats.power import ALPHA, can_reach, minimal_detectable_effect
 
 TINY, SMALL, STANDARD, COMPREHENSIVE = 9, 50, 200, 500
 SIZES: Mapping[str, int] = {"tiny": TINY, "small": SMALL, "standard": STANDARD, "comprehensive": COMPREHENSIVE}
@@ -26,8 +26,11 @@ def size_in_words(n: int) -> str:
 
 
 def usual_differences(n: int) -> dict[str, float]:
-    """Return the smallest true differences that n queries find with 80 % chance where systems differ as usual."""
-    if n < 2:
+    """Return the smallest true differences that n queries find with 80 % chance where systems differ as usual.
+
+    None where n queries find no difference, however large.
+    """
+    if not can_reach(n, ALPHA):
         return {}
     return {name: minimal_detectable_effect(spread, n) for name, spread in USUAL_SPREAD.items()}
 
@@ -36,4 +39,5 @@ def size_with_differences(n: int) -> str:
     """Return what n queries are good for, and which differences they find, in one line."""
     found = " or ".join(f"{value:.2g} in {name}" for name, value in usual_differences(n).items())
     spreads = " and ".join(f"{spread:g}" for spread in USUAL_SPREAD.values())
-    return size_in_words(n) + (f" (80% chance to find {found}, at spreads of {spreads})" if found else "")
+    chance = f"80% chance to find {found}, at spreads of {spreads}" if found else "so few can find no difference"
+    return f"{size_in_words(n)} ({chance})"

@@ -152,7 +152,7 @@ class QuerySlice(Record):
     score_of_others: float | None
     """The mean of all other queries; None where there are no others."""
     p: float | None
-    """How likely a difference to the others as large as this is by chance (Welch's test); None for few queries."""
+    """How likely a difference to the others as large as this is by chance (Welch's test; exact where nothing varies); None for few queries."""
     p_adjusted: float | None = None
     """The same, with false alarms among all slices controlled (Benjamini and Hochberg)."""
 

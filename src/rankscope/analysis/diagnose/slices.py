@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.analysis.diagnose import thresholds as limit
+from rankscope.analysis.diagnose.checks import severity_of
 from rankscope.analysis.diagnose.records import DiagnosisFinding, FindingExample, Losses, QuerySlice
 from rankscope.analysis.diagnose.view import RunView
 from rankscope.data.queries import QueryTable
@@ -92,7 +93,7 @@ def slice_findings(view: RunView, queries: QueryTable, slices: Sequence[QuerySli
         topic = topic_of(one.attribute)
         yield DiagnosisFinding(
             code="weak_slice",
-            severity="moderate",
+            severity=severity_of(one.n_queries / len(view)),
             what=f"{one.attribute} {one.value}: {view.measure.name} is {one.losses.score:.2f}, that of all other queries "
             f"{others:.2f}",
             n_queries=one.n_queries,

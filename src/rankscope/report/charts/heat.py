@@ -293,8 +293,11 @@ def shade_key(colour: str, label: str, *, darkest: float = DARKEST) -> LegendKey
     return "".join([*steps, frame]), label
 
 
+MEANS_OVER = "Means over the queries that at least one of the two answers; 0 where only one does"
+
+
 class OverlapChart(Chart):
-    """Pairs of systems: above the diagonal the share of docs in common, below it rank-biased overlap."""
+    """Pairs of systems: above the diagonal docs in both of all in either, below it rank-biased overlap."""
 
     names: Sequence[str]
     shared: Matrix
@@ -343,7 +346,9 @@ class OverlapChart(Chart):
             return f"{pair['a']} and {pair['b']} share {n.shown(pair['shared'])}, RBO {n.shown(pair['rbo'])}"
 
         pairs = n.list_words(self.records(), words, "more pair") or "no pair"
-        return f"Overlap of the first {self.depth:,} docs between {counted(len(self.names), 'system')}: {pairs}."
+        of_what = "docs in both, of all docs in either, and rank-biased overlap (RBO)"
+        systems = counted(len(self.names), "system")
+        return f"Overlap of the first {self.depth:,} docs between {systems}, {of_what}: {pairs}. {MEANS_OVER}."
 
     def draw(self, drawing: Drawing) -> None:
         """Draw the legend and the square; rows carry names and numbers, columns only the numbers."""
@@ -354,7 +359,7 @@ class OverlapChart(Chart):
         width = min((layout.width - layout.margin - left) / n_systems, 64)
         has_room = width >= svg.text_width("0.00", layout.size) + 4
         darkest = DARKEST if has_room else 1
-        upper = f"above the diagonal: share of docs in common, first {self.depth:,}"
+        upper = f"above the diagonal: docs in both, of all docs in either, first {self.depth:,}"
         lower = f"below: rank-biased overlap (RBO), first {self.depth:,}"
         drawing.legend([shade_key(UPPER, upper, darkest=darkest), shade_key(LOWER, lower, darkest=darkest)])
         needed = svg.text_width(str(n_systems), layout.size) + BETWEEN_LABELS
@@ -369,7 +374,7 @@ class OverlapChart(Chart):
         first = left, top, width, height
         drawing.add(self.written_cells(*first, layout.size) if has_room else self.shaded_cells(*first))
         drawing.y = bottom + 6
-        drawing.notes([] if has_room else [f"in {LEVELS} steps from 0 to 1"])
+        drawing.notes([MEANS_OVER, "" if has_room else f"in {LEVELS} steps from 0 to 1"])
 
     def written_cells(self, left: float, top: float, width: float, height: float, size: float) -> str:
         parts = []

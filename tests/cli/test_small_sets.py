@@ -171,3 +171,11 @@ def test_n_is_said_where_only_queries_without_relevant_docs_are_left_out():
     with pytest.warns(RankscopeWarning, match="FirstRel is undefined for 1 of 2 queries"):
         scores = rs.evaluate({"q1": {"a": 1}, "q2": {"a": 0}}, {"run": {"q1": ["a"], "q2": ["a"]}}, "FirstRel P@1")
     assert repr(scores.mean()).splitlines()[1].split() == ["run", "1.0000", "(n=1)", "0.5000"]
+
+
+def test_an_id_of_megabytes_is_not_printed_whole(rankscope, tmp_path):
+    (tmp_path / "qrels.json").write_text(json.dumps({"q1": {"x" * 5_000_000: 1}}))
+    (tmp_path / "one.run").write_text("q1 Q0 d 1 1 one\n")
+    done = rankscope("evaluate", tmp_path / "qrels.json", tmp_path / "one.run")
+    assert "xxx… (5000003 characters)" in done.err
+    assert len(done.err) < 1000

@@ -530,7 +530,7 @@ def missing_notes(
 ) -> Iterator[str]:
     """Say how many queries the run does not answer, and what that does to the mean.
 
-    `undefined` are measures that are undefined for these queries, and for no other.
+    `undefined` are measures that are undefined for these queries.
     """
     if n_missing:
         effect = "they score 0 and count" if policies.missing == "zero" else "they are left out of the mean"
@@ -552,18 +552,19 @@ def repeat_notes(run: Run, scores: RunScores, policies: Policies) -> Iterator[st
 
 
 def undefined_if_missing(scores: RunScores) -> tuple[str, ...]:
-    """Return the measures that leave out no queries but those that the run does not answer."""
-    n_missing = np.isnan(scores.values[~scores.answered]).sum(axis=0).tolist()
-    columns = zip(scores.measures, scores.left_out, n_missing, strict=True)
-    return tuple(measure for measure, n_left_out, n in columns if n_left_out == n > 0)
+    """Return the measures that leave out every query that the run does not answer."""
+    if scores.answered.all():
+        return ()
+    lacking = np.isnan(scores.values[~scores.answered])
+    return tuple(measure for i, measure in enumerate(scores.measures) if lacking[:, i].all())
 
 
 def undefined_notes(scores: RunScores, measures: Sequence[Measure]) -> Iterator[str]:
     """Say for which measures how many queries are left out of the mean, and why; those that agree in that together."""
     alike: dict[tuple[int, str], list[str]] = {}
-    said = undefined_if_missing(scores)
+    said, n_missing = undefined_if_missing(scores), int((~scores.answered).sum())
     for measure, n_left_out in zip(measures, scores.left_out, strict=True):
-        if n_left_out and measure.name not in said:
+        if n_left_out and not (measure.name in said and n_left_out == n_missing):
             alike.setdefault((n_left_out, measure.spec.undefined), []).append(measure.name)
     for (n_left_out, why), names in alike.items():
         yield (

@@ -24,7 +24,9 @@ def test_missing_queries_score_zero_and_count_and_a_warning_says_how_many():
         scores = evaluate()
     assert [str(warning.message) for warning in said] == [
         "run does not answer 1 of 3 queries: they score 0 and count, but Judged@5, FirstRel are undefined for them",
+        "run: FirstRel is undefined for 2 of 3 queries (no relevant doc was found within k): left out of the mean",
     ]
+    assert (scores.mean()["FirstRel"].n, scores.mean()["FirstRel"].left_out) == (1, 2)
     assert scores.query_ids == ("q1", "q2", "q3")
     assert scores.answered.tolist() == [True, False, True]
     assert scores["q2", "RR"] == 0
@@ -33,8 +35,12 @@ def test_missing_queries_score_zero_and_count_and_a_warning_says_how_many():
 
 
 def test_missing_queries_can_be_skipped():
-    with pytest.warns(RankscopeWarning, match="run does not answer 1 of 3 queries: they are left out of the mean"):
+    with pytest.warns(RankscopeWarning) as said:
         scores = evaluate(missing="skip")
+    assert [str(warning.message) for warning in said] == [
+        "run does not answer 1 of 3 queries: they are left out of the mean",
+        "run: FirstRel is undefined for 1 of 2 queries (no relevant doc was found within k): left out of the mean",
+    ]
     assert scores.query_ids == ("q1", "q3")
     mean = scores.mean()["RR"]
     assert (mean.value, mean.n, mean.missing) == (0.25, 2, 1)

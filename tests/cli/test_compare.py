@@ -202,6 +202,14 @@ def test_a_trend_has_a_line_for_each_system_and_gaps_where_one_is_missing(ranksc
     assert re.fullmatch(r"RR@10 from \S+ at w1 to \S+ at w4, 3 values, none at w3\.", description(target))
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_target_that_cannot_be_drawn(rankscope, weeks, tmp_path, value):
+    done = rankscope("report", weeks("w1", "old"), "--chart", "trend", f"--target={value}", "-o", tmp_path / "x.svg")
+    assert done.code == 2
+    assert f"--target {value}: no line can be drawn there" in done.err
+    assert not (tmp_path / "x.svg").exists()
+
+
 def test_a_trend_never_joins_systems_of_different_names(rankscope, weeks, tmp_path):
     target = tmp_path / "trend.svg"
     done = rankscope("report", weeks("w1", "old"), weeks("w2", "new"), "--chart", "trend", "-o", str(target))

@@ -1,11 +1,15 @@
 """`rankscope embed`: vectors of docs and queries as files, the same that a run measures diversity by."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rankscope as rs
+from rankscope.data.embedding_files import load_embeddings
 
 ENCODER = '''
 def encode(texts):
@@ -180,3 +184,111 @@ def test_options_that_are_still_to_be_chosen(rankscope, letters):
     assert done.code == 2
     assert "counts has several values for model" in done.err
     assert rankscope("embed", "letters", "-o", "docs.npy").out.endswith("--embeddings docs.npy\n")
+
+
+def turn_around(folder):
+    """Write the docs of the collection in the opposite order."""
+    lines = (folder / "corpus.jsonl").read_text().splitlines(keepends=True)
+    (folder / "corpus.jsonl").write_text("".join(reversed(lines)))
+
+
+@pytest.mark.parametrize("failing", [".npy", ".ids.txt"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_vectors_never_count_for_the_ids_of_others(rankscope, letters, monkeypatch, failing, is_there):
+    """By hand: d1 and d3 are at right angles (ILD 1); in the opposite order their rows are those of d4 and d2 (0.29)."""
+    if is_there:
+        assert rankscope("embed", "letters", "-o", "docs.npy").code == 0
+    (letters / "one.run").write_text("".join(f"{q} Q0 d1 1 2 one\n{q} Q0 d3 2 1 one\n" for q in ("q1", "q2")))
+    turn_around(letters / "letters")
+    replace = Path.replace
+
+    def fail(self, target):
+        if str(target).endswith(failing):
+            raise OSError(28, "No space left on device")
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        assert rankscope("embed", "letters", "-o", "docs.npy").code == 3
+    assert not list(letters.glob(".rankscope-*.tmp"))
+    done = rankscope("evaluate", "letters/qrels.txt", "one.run", "-m", "ILD@2", "--embeddings", "docs.npy")
+    if failing == ".npy" and is_there:
+        assert (done.code, "1.0000" in done.out) == (0, True)
+        assert (letters / "docs.ids.txt").read_text() == "d1\nd2\nd3\nd4\n"
+    else:
+        assert done.code == 2
+        assert ("do not belong together" in done.err) == is_there
+        assert not (letters / "docs.ids.txt").exists() or is_there
+    assert rankscope("embed", "letters", "-o", "docs.npy").code == 0
+    assert rs.evaluate("letters/qrels.txt", "one.run", "ILD@2", embeddings="docs.npy")["one"]["q1", "ILD@2"] == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_a_disk_that_takes_only_a_part_leaves_nothing(letters):
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (58_000, 58_000)); "
+        "from rankscope.data.embedding_files import write_embeddings; import numpy as np; "
+        "write_embeddings('docs.npy', [f'd{i}' for i in range(5000)], np.ones((5000, 3), dtype=np.float32))"
+    )
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, check=False, timeout=60)
+    assert "docs.npy cannot be written: File too large" in done.stderr
+    assert not list(letters.glob("docs*"))
+
+
+def test_ids_that_were_changed_on_purpose_are_named(rankscope, letters):
+    assert rankscope("embed", "letters", "-o", "docs.npy").code == 0
+    (letters / "docs.ids.txt").write_text("x1\r\nx2\r\nx3\r\nx4\r\n")
+    with pytest.raises(rs.errors.IdError, match="do not belong together"):
+        load_embeddings("docs.npy")
+    assert list(load_embeddings("docs.npy:docs.ids.txt").row_of) == ["x1", "x2", "x3", "x4"]
+    (letters / "docs.ids.txt").write_bytes(b"d1\r\nd2\r\nd3\r\nd4\r\n")
+    assert list(load_embeddings("docs.npy").row_of) == list(DOCS)
+    np.save("docs.npy", np.eye(4))  # vectors of one's own, which note no ids
+    (letters / "docs.ids.txt").write_text("x1\nx2\nx3\nx4\n")
+    assert list(load_embeddings("docs.npy").row_of) == ["x1", "x2", "x3", "x4"]
+
+
+FAULTY = """
+import sys
+def boom(texts): raise RuntimeError("no key")
+def leaves(texts): sys.exit(0)
+def takes_nothing(): return []
+def asks(texts): return open("nowhere.txt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        ("faulty_encoder:boom", "RuntimeError: no key"),
+        ("faulty_encoder:leaves", "SystemExit: 0"),
+        ("faulty_encoder:takes_nothing", "TypeError: takes_nothing() takes 0 positional arguments but 1 was given"),
+        ("faulty_encoder:asks", "FileNotFoundError: "),
+        ("os:getcwd", "TypeError: "),
+        ("builtins:max", "ValueError: "),
+    ],
+)
+@pytest.mark.parametrize("has_project", [True, False])
+def test_an_encoder_of_the_user_that_fails(rankscope, letters, function, reason, has_project):
+    (letters / "faulty_encoder.py").write_text(FAULTY)
+    if not has_project:
+        (letters / "rankscope.toml").unlink()
+    done = rankscope("embed", "letters", "--model", function, "-o", "docs.npy")
+    assert done.code == 2
+    assert f"the encoder {function} fails: {reason}" in done.err
+    assert not list(letters.glob("docs*"))
+
+
+@pytest.mark.parametrize("place", ["beside the project file", "in the current folder", "without a project"])
+def test_where_the_module_of_an_encoder_is_found(rankscope, letters, monkeypatch, place):
+    inner = letters / "inner"
+    inner.mkdir()
+    folder = letters if place == "beside the project file" else inner
+    (folder / "own_encoder.py").write_text(ENCODER)
+    if place == "without a project":
+        (letters / "rankscope.toml").unlink()
+    monkeypatch.chdir(inner)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    done = rankscope("embed", letters / "letters", "--model", "own_encoder:encode", "-o", "docs.npy")
+    assert (done.code, done.err) == (0, "")
+    np.testing.assert_allclose(np.load("docs.npy"), EXPECTED, atol=1e-7)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import rankscope as rs
+from rankscope.errors import RankscopeWarning
 from rankscope.report.evaluation import notes
 
 QUERIES = ("q1", "q2", "q3", "q4", "q5")
@@ -144,3 +145,40 @@ def test_the_report_of_a_project_names_the_queries_won_and_lost_with_their_texts
         assert rankscope("run", "rankscope.toml", "-o", f"report.{ending}").code == 0
         page = (tmp_path / f"report.{ending}").read_text()
         assert all(words in page for words in ("Exact sign test: p = 0.5", "(q3, q1)", "blue sky"))
+
+
+@pytest.mark.parametrize("policy", ["zero", "exclude"])
+def test_queries_that_are_left_out_add_up(rankscope, tmp_path, monkeypatch, policy):
+    """Five queries, of which q4 has no relevant doc; s answers q1 and q2, t all but q4, and finds nothing for q5."""
+    n_s, n_t = (3, 2) if policy == "zero" else (2, 1)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq2 0 a 1\nq3 0 c 1\nq4 0 c 0\nq5 0 c 1\n")
+    (tmp_path / "s.run").write_text("q1 Q0 a 1 3 s\nq2 Q0 y 1 3 s\nq2 Q0 a 2 2 s\n")
+    (tmp_path / "t.run").write_text("q1 Q0 a 1 2 t\nq2 Q0 a 1 3 t\nq3 Q0 z 1 2 t\nq3 Q0 c 2 1 t\nq5 Q0 z 1 2 t\n")
+    done = rankscope(
+        "evaluate", "qrels.txt", "s.run", "t.run", "-m", "FirstRel", "--no-relevant", policy, "--intervals"
+    )
+    assert re.search(r"FirstRel +1\.5000 \(n=2\) +1\.3333 \(n=3\) \[", done.out)
+    said = joined(done.out)
+    assert "s: 3 queries not answered (left out); 1 query without relevant docs (left out); " in said
+    assert f"FirstRel undefined for {n_s} queries (left out)" in said
+    assert f"FirstRel undefined for {n_t} {'query' if n_t == 1 else 'queries'} (left out)" in said
+    assert "s: no interval of FirstRel: too few queries count for a measure without an upper end" in said
+    assert "does not answer 3 of 5 queries: they score 0 and count, but FirstRel is undefined for them" in done.err
+    both = joined(rankscope("evaluate", "qrels.txt", "s.run", "-m", "FirstRel nDCG", "--no-relevant", policy).out)
+    assert "3 queries not answered (counted as 0)" in both
+    assert f"1 query without relevant docs ({'counted as 0' if policy == 'zero' else 'left out'})" in both
+
+
+def test_n_is_said_where_only_queries_without_relevant_docs_are_left_out():
+    with pytest.warns(RankscopeWarning, match="FirstRel is undefined for 1 of 2 queries"):
+        scores = rs.evaluate({"q1": {"a": 1}, "q2": {"a": 0}}, {"run": {"q1": ["a"], "q2": ["a"]}}, "FirstRel P@1")
+    assert repr(scores.mean()).splitlines()[1].split() == ["run", "1.0000", "(n=1)", "0.5000"]
+
+
+def test_an_id_of_megabytes_is_not_printed_whole(rankscope, tmp_path):
+    (tmp_path / "qrels.json").write_text(json.dumps({"q1": {"x" * 5_000_000: 1}}))
+    (tmp_path / "one.run").write_text("q1 Q0 d 1 1 one\n")
+    done = rankscope("evaluate", tmp_path / "qrels.json", tmp_path / "one.run")
+    assert "xxx… (5000003 characters)" in done.err
+    assert len(done.err) < 1000

@@ -39,10 +39,11 @@ def test_the_diversity_of_one_doc_is_left_out_of_the_mean_or_counts_0(no_relevan
 
 
 def test_what_is_left_out_is_said():
+    measures = ["ILD", "MinDistance@5", "Judged"]
     with pytest.warns(RankscopeWarning) as said:
-        rs.evaluate(QRELS, {"bm25": RUN}, ["ILD", "MinDistance@5", "Judged"], embeddings=VECTORS)
+        rs.evaluate(QRELS, {"bm25": RUN}, measures, embeddings=VECTORS)
     assert [str(warning.message) for warning in said] == [
-        "bm25 does not answer 1 of 3 queries: they score 0 and count, but Judged is undefined for them",
+        f"bm25 does not answer 1 of 3 queries: they score 0 and count, but {', '.join(measures)} are undefined for them",
         "bm25: ILD, MinDistance@5 are undefined for 2 of 3 queries " + TOO_FEW,
     ]
 

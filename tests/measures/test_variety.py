@@ -1,6 +1,7 @@
 """Measures by fields of docs; expected numbers are worked out by hand, or by plain loops."""
 
 import math
+import warnings
 from datetime import UTC, date, datetime
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ import rankscope as rs
 from rankscope.cli.main import main
 from rankscope.errors import InputError, MeasureError, RankscopeWarning
 from rankscope.measures.extras import Need
+from rankscope.measures.parse import parse_measure
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.variety import temporal_statistics
 
@@ -197,6 +199,66 @@ def test_too_few_dates_are_undefined():
 )
 def test_dates_in_many_spellings(values):
     assert score("DateSpan", having("date", *values)) == 2
+
+
+EDGES = [
+    f"{day}T{time}"
+    for day in ("0001-01-01", "0001-01-02", "9999-12-30", "9999-12-31")
+    for time in ("00:00:00", "11:59:59.999999", "12:00:00", "23:59:59.999999")
+]
+DATED = ("DocAge", "Freshness", "DateSpan", "DateDistinct", "GapEntropy", "ContentDiversity(field='date')")
+MICROSECONDS = 3_652_059 * 86_400_000_000
+"""From the year 1 to the end of 9999: 3,652,059 days."""
+
+
+def is_in_utc(moment, minutes):
+    """Tell by whole numbers alone whether a time of an offset is within the years 1 to 9999 in UTC."""
+    parsed = datetime.fromisoformat(moment)
+    seconds = (parsed.toordinal() - 1) * 86_400 + parsed.hour * 3600 + parsed.minute * 60 + parsed.second
+    return 0 <= (seconds - minutes * 60) * 1_000_000 + parsed.microsecond < MICROSECONDS
+
+
+@given(st.sampled_from(EDGES), st.integers(-24 * 60 + 1, 24 * 60 - 1), st.sampled_from(DATED), st.booleans())
+def test_dates_at_the_ends_of_the_calendar(moment, minutes, measure, is_text):
+    sign, (hours, rest) = "-" if minutes < 0 else "+", divmod(abs(minutes), 60)
+    text = f"{moment}{sign}{hours:02}:{rest:02}"
+    docs = having("date", text if is_text else datetime.fromisoformat(text), "5000-06-01", "5000-06-02")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankscopeWarning)
+        if is_in_utc(moment, minutes):
+            assert math.isfinite(score(measure, docs))
+            parse_measure(f"DocAge(reference='{text}')")
+        else:
+            with pytest.raises(
+                InputError, match="the date of doc 'a', is not an ISO date of the years 1 to 9999 in UTC"
+            ):
+                score(measure, docs)
+            with pytest.raises(MeasureError, match="is not valid; it takes a day"):
+                parse_measure(f"DocAge(reference='{text}')")
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00"])
+@pytest.mark.parametrize("command", [["validate"], ["collection", "show"]])
+def test_a_collection_with_a_date_beyond_the_calendar(tmp_path, capsys, text, command):
+    dates = ["2024-01-01", "2024-01-02", text]
+    (tmp_path / "docs.jsonl").write_text(
+        "".join(f'{{"id": "d{i}", "text": "words {i}", "date": "{day}"}}\n' for i, day in enumerate(dates))
+    )
+    (tmp_path / "queries.jsonl").write_text('{"id": "q", "text": "something"}\n')
+    (tmp_path / "qrels.txt").write_text("q 0 d0 1\n")
+    main([*command, str(tmp_path)])
+    said = capsys.readouterr()
+    assert f"1 doc where the field date holds no date as 2024-05-31: '{text}'" in said.out + said.err
+
+
+@pytest.mark.parametrize(("zone", "second"), [("Pacific/Kiritimati", 253_402_300_799), ("Etc/GMT+12", -62_135_596_800)])
+def test_a_parquet_table_with_a_time_beyond_the_calendar(tmp_path, zone, second):
+    pl = pytest.importorskip("polars")
+    times = pl.Series([second * 1_000_000]).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    path = tmp_path / "docs.parquet"
+    pl.DataFrame({"id": ["a"], "date": times.dt.convert_time_zone(zone)}).write_parquet(path)
+    with pytest.raises(InputError, match=r"docs.parquet cannot be read as Parquet: .* out of range"):
+        rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "DocAge", docs=path)
 
 
 def test_a_date_that_is_none_is_an_error_with_its_doc():

@@ -132,10 +132,21 @@ def test_where_every_query_scores_the_same_there_is_none(value):
 @pytest.mark.parametrize("ends", [(1.0, math.inf), (-math.inf, -1.0)])
 def test_every_end_is_a_number_that_can_be_written(ends):
     side = 1.0 if ends[0] == 1.0 else -1.0
-    found = mean_interval(side * np.array([1.5, 1e100]), level=0.9999, range=ends)
+    found = mean_interval(side * np.array([1.5, 1.5, 1e100]), level=0.9999, range=ends)
     assert found.method == "log-t"
     assert np.isfinite([found.low, found.high]).all()
-    assert found.low < side * 5e99 < found.high
+    assert found.low < side * 3e99 < found.high
+
+
+def test_two_ranks_say_nothing_of_where_their_mean_may_lie():
+    """By hand: t of two is 12.7, so that log-t of the ranks 1 and 2 would reach 1 + 0.5 · exp(12.7) = 164895."""
+    ranks = np.array([1.0, 2.0])
+    assert mean_interval(ranks, range=(1, math.inf)) is None
+    assert mean_interval(-ranks, range=(-math.inf, -1)) is None
+    four = np.array([1.0, 1.0, 2.0, 2.0])
+    assert mean_interval(four, range=(1, math.inf), clusters=np.array([0, 0, 1, 1])) is None
+    assert mean_interval(np.array([1.0, 1.0, 2.0]), range=(1, math.inf)).method == "log-t"
+    assert mean_interval(np.array([1000.0, 1001.0]), range=(1, math.inf)).method == "t"  # which stays within the range
 
 
 def test_too_few_units_have_none():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 import warnings
@@ -28,7 +29,7 @@ from rankscope.cli.exit_codes import (
 )
 from rankscope.cli.memory_limit import refuse_libraries_beyond_the_limit
 from rankscope.cli.style import Parser, ParserExit
-from rankscope.errors import RankscopeError, RankscopeWarning, did_you_mean
+from rankscope.errors import RankscopeError, RankscopeWarning, did_you_mean, shorten
 from rankscope.io.limits import NO_ROOM, NOT_ALLOWED, WRONG_PATHS
 from rankscope.printable import printable_lines
 from rankscope.registry import Entry, Registry
@@ -58,6 +59,8 @@ _SUMMARIES = {
 DEBUG = "--debug"
 CLEAN_UP_S = 5
 """How long a command that is terminated may take to clean up."""
+LONGEST_WORD = 1000
+"""A longer word of a warning or error is cut."""
 _MODULES = {"import": "import_"}
 """Modules whose name differs from that of their command, which is a keyword of Python."""
 
@@ -213,7 +216,14 @@ def say(*lines: str) -> None:
     """Print lines to stderr, as far as there is one."""
     with suppress(OSError, ValueError):
         if sys.stderr is not None:
-            print(*map(printable_lines, lines), sep="\n", file=sys.stderr, flush=True)
+            print(*(printable_lines(cut_words(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
+
+
+def cut_words(text: str) -> str:
+    """Cut words that nobody reads to their end, such as an id of megabytes."""
+    if len(text) <= LONGEST_WORD:
+        return text
+    return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda match: shorten(match[0]), text)
 
 
 def load_for_good(given: Sequence[str]) -> None:

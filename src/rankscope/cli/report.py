@@ -8,6 +8,7 @@ time, in the order given, with a line for each system.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -60,6 +61,10 @@ def run(args: argparse.Namespace) -> int:
     if args.chart:
         check_chart(args.chart, "score_files", args.output)
         refuse(args, (*report_only, "bands"), "is for reports, and changes nothing in a chart")
+        if args.target is not None and not math.isfinite(args.target):
+            raise OptionError(
+                f"--target {args.target:g}: no line can be drawn there", hint="give a number, such as 0.5"
+            )
         chosen = {"measure": args.measure, "system": args.system, "target": args.target}
         save_chart(args.chart, "score_files", args.output, args.files, **chosen)
         return FINE

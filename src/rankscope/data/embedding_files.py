@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -16,7 +17,7 @@ from rankscope.data.docs import id_column
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import FormatError, IdError, InputError
 from rankscope.io.columns import EMBEDDING_COLUMNS, first_names, match_columns
-from rankscope.io.files import parse_json, write_text
+from rankscope.io.files import parse_json
 from rankscope.io.formats import FORMATS, format_in_name
 from rankscope.io.limits import check_growth, in_words, out_of_memory
 from rankscope.io.polars_file import n_bytes_of
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 EMBEDDING_FILES = ".npy with FILE.ids.txt beside it (or FILE.npy:ids.txt), .npz, .parquet, .arrow or .jsonl"
+_PAIR_MARK = b"\nids sha256:"
+_PAIR_BYTES = len(_PAIR_MARK) + 64
+"""What follows the array in an .npy, where NumPy does not look: the hash of the ids that it was written with."""
 _SHAPES = f"give {{doc: vector}}, (ids, matrix), a table with an id and a vector, or a file: {EMBEDDING_FILES}"
 
 
@@ -69,7 +73,12 @@ def read_embeddings(path: str) -> Embeddings:
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":
         matrix = load_array(name, mmap_mode="r")
-        return make_embeddings(read_ids(Path(ids) if ids else ids_beside(name)), matrix, where=name)
+        if ids is not None:
+            return make_embeddings(read_ids(Path(ids)), matrix, where=name)
+        beside = ids_beside(name)
+        embeddings = make_embeddings(read_ids(beside), matrix, where=name)
+        check_pair(name, matrix, beside, embeddings.row_of)
+        return embeddings
     if suffix == ".npz":
         return read_npz(name)
     if suffix in {".parquet", ".pq"}:
@@ -91,7 +100,11 @@ def read_embeddings(path: str) -> Embeddings:
 
 
 def write_embeddings(path: str, ids: Sequence[str], vectors: NDArray[Any]) -> list[str]:
-    """Write vectors with their ids, to one .npz or to an .npy and a file beside it, and return the files' names."""
+    """Write vectors with their ids, to one .npz or to an .npy and a file beside it, and return the files' names.
+
+    Two files cannot take their names at the same moment. So both are complete before the first one does, and the .npy
+    ends with a hash of its ids: new vectors beside old ids are noticed when they are read.
+    """
     if Path(path).suffix.lower() == ".npz":
         with open_target(path) as stream:
             np.savez(stream, ids=np.array(ids, dtype=str), vectors=vectors)
@@ -101,10 +114,33 @@ def write_embeddings(path: str, ids: Sequence[str], vectors: NDArray[Any]) -> li
         raise IdError(f"{odd!r} cannot stand on a line of its own", hint="write an .npz, which has room for any id")
     read_first = f"{path}.ids.txt"
     beside = read_first if Path(read_first).exists() else str(Path(path).with_suffix(".ids.txt"))
-    write_text(Path(beside), "".join(f"{doc}\n" for doc in ids))
-    with open_target(path) as stream:
-        np.save(stream, vectors)
+    rows = np.ascontiguousarray(vectors)
+    with open_target(beside) as id_stream, open_target(path) as stream:
+        id_stream.write("".join(f"{doc}\n" for doc in ids).encode("utf-8", "surrogateescape"))
+        id_stream.flush()
+        if Path(id_stream.name).is_file():
+            os.fsync(id_stream.fileno())
+        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))
+        stream.write(rows.reshape(-1).view(np.uint8).data)  # np.save hides why a disk took only a part of it
+        stream.write(_PAIR_MARK + hash_of_ids(ids))
     return [path, beside]
+
+
+def hash_of_ids(ids: Iterable[str]) -> bytes:
+    return hashlib.sha256("\n".join(ids).encode("utf-8", "surrogatepass")).hexdigest().encode()
+
+
+def check_pair(path: str, matrix: Any, beside: Path, ids: Iterable[str]) -> None:
+    """Refuse vectors beside other ids than those they were written with; only `write_embeddings` notes which."""
+    with Path(path).open("rb") as file:
+        file.seek(-min(_PAIR_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
+        mark, noted = file.read(len(_PAIR_MARK)), file.read()
+    is_noted = mark == _PAIR_MARK and Path(path).stat().st_size >= matrix.offset + matrix.nbytes + _PAIR_BYTES
+    if is_noted and noted != hash_of_ids(ids):
+        raise IdError(
+            f"{path} and {beside} do not belong together: the vectors were written with other ids",
+            hint=f"write them again with `rankscope embed`, or say {path}:{beside} where these are the ids of its rows",
+        )
 
 
 def load_array(path: str, **options: Any) -> Any:

@@ -71,7 +71,7 @@ def errors_of_polars(name: str, layout: str, *, yields: bool = False) -> Iterato
             yield
     except RankscopeError:
         raise
-    except (PolarsError, PanicException, OSError, ValueError) as error:
+    except (PolarsError, PanicException, OSError, ValueError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise cannot_read(name, error) from error
         if any(word in str(error) for word in _OUT_OF_MEMORY):

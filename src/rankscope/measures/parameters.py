@@ -102,7 +102,10 @@ def choice(meaning: str, *words: str) -> Parameter:
 
 
 def moment_of(value: Any) -> datetime:
-    """Return a date from ISO text (also a year, or year and month) or a date; times with a zone become UTC."""
+    """Return a date from ISO text (also a year, or year and month) or a date; times with a zone become UTC.
+
+    What is no date, or in UTC before the year 1 or after 9999, is a ValueError.
+    """
     if isinstance(value, datetime):
         moment = value
     elif isinstance(value, date):
@@ -111,7 +114,10 @@ def moment_of(value: Any) -> datetime:
         text = str(value).strip()
         whole = {4: f"{text}-01-01", len("2024-01"): f"{text}-01"}.get(len(text), text)
         moment = datetime.fromisoformat(whole)
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    except OverflowError as error:
+        raise ValueError(f"{moment.isoformat()} is beyond the calendar in UTC") from error
 
 
 def day(value: Any) -> str:

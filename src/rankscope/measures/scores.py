@@ -48,8 +48,9 @@ class Aggregate(LightRecord):
     is_count: bool = field(default=False, repr=False, compare=False)
     """Whether it counts things, so that it is a whole number."""
     left_out: int = field(default=0, repr=False, compare=False)
-    """Queries with relevant docs that are left out: something is undefined for them, such as the rank of a doc that
-    was not found."""
+    """Queries that are left out: something is undefined for them, such as the rank of a doc that was not found.
+
+    Those without relevant docs are among them unless no_relevant='exclude' leaves them out of every measure."""
 
     @property
     def shown(self) -> str:
@@ -82,7 +83,7 @@ class RunScores(LightRecord):
     origin: Origin | None = None
     """The file that the run was read from."""
     left_out: tuple[int, ...] = ()
-    """How many queries each measure leaves out as undefined for another reason than having no relevant doc."""
+    """How many queries each measure leaves out as undefined, apart from those that no_relevant='exclude' leaves out."""
     weights: Floats | None = None
     """How much each query counts in the means, such as how often it is asked; None: all count the same."""
 

@@ -64,7 +64,7 @@ class CountsRecord(Record, kw_only=True):
     undefined: dict[str, Count]
     """by measure, queries for which it is undefined, counted as 0 or left out"""
     left_out: dict[str, Count]
-    """by measure, queries left out as undefined for another reason than having no relevant doc"""
+    """by measure, queries left out as undefined; those that no_relevant='exclude' leaves out do not count"""
 
 
 class MeanIntervalRecord(Record):

@@ -90,16 +90,19 @@ def lacks_relevant(hits: Hits, measure: Measure, policies: Policies) -> Bools:
 def count_left_out(
     name: str, hits: Hits, measures: Sequence[Measure], values: Floats, policies: Policies
 ) -> tuple[int, ...]:
-    """Count the queries that each measure leaves out for another reason than having no relevant doc.
+    """Count the queries that each measure leaves out, but not those without relevant docs where all measures do so.
 
-    Where the policy says so, there must not be any.
+    Where the policy says so, there must not be any for another reason than having no relevant doc.
     """
     left_out = np.isnan(values)
     for i, measure in enumerate(measures):
-        if measure.spec.about_relevance and left_out[:, i].any():
-            left_out[lacks_relevant(hits, measure, policies), i] = False
-        if policies.undefined == "error" and left_out[:, i].any():
-            queries = [hits.query_ids[q] for q in np.flatnonzero(left_out[:, i])]
+        others = left_out[:, i]
+        if measure.spec.about_relevance and others.any():
+            others = others & ~lacks_relevant(hits, measure, policies)
+            if policies.no_relevant == "exclude":
+                left_out[:, i] = others
+        if policies.undefined == "error" and others.any():
+            queries = [hits.query_ids[q] for q in np.flatnonzero(others)]
             which = f"query {queries[0]!r}" + (f" and {len(queries) - 1} more" if len(queries) > 1 else "")
             raise InputError(
                 f"{name}: {measure.name} is undefined for {which}: {measure.spec.undefined}",

@@ -19,7 +19,7 @@ import numpy as np
 from rankscope.align.hits import Hits, level_of
 from rankscope.arrays import Floats
 from rankscope.data.docs import DocTable, values_in, whole_value
-from rankscope.errors import InputError, MeasureError
+from rankscope.errors import InputError, MeasureError, shorten
 from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need, example_extras
 from rankscope.measures.parameters import moment_of
@@ -190,9 +190,11 @@ def uniqueness(_hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
 def as_date(value: Any, doc: str) -> datetime:
     try:
         return moment_of(value)
-    except ValueError:
+    except ValueError as error:
+        beyond = " of the years 1 to 9999 in UTC" if isinstance(error.__cause__, OverflowError) else ""
         raise InputError(
-            f"{str(value).strip()!r}, the date of doc {doc!r}, is not an ISO date", hint="write dates as 2024-05-31"
+            f"{shorten(str(value).strip())!r}, the date of doc {shorten(doc)!r}, is not an ISO date{beyond}",
+            hint="write dates as 2024-05-31",
         ) from None
 
 

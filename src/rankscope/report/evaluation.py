@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope._version import __version__
-from rankscope.errors import OptionError
+from rankscope.errors import MeasureError, OptionError
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.report.table import Cell, Table, transposed
@@ -261,21 +261,31 @@ def span(ordered: Iterable[str]) -> str:
 def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
     from rankscope.measures.parse import parse_measure
 
-    counts = run.counts
-    for n, what, policy in (
-        (counts.missing, "not answered", "missing"),
-        (counts.no_relevant, "without relevant docs", "no_relevant"),
-        (counts.not_in_qrels, "not in the qrels", ""),
+    counts, has_scores = run.counts, not np.isnan(run.values[~run.answered]).all()
+    for n, what, becomes_zero in (
+        (counts.missing, "not answered", policies.get("missing") == "zero" and has_scores),
+        (counts.no_relevant, "without relevant docs", policies.get("no_relevant") == "zero" and not needs_found(run)),
+        (counts.not_in_qrels, "not in the qrels", False),
     ):
         if n:
-            effect = "counted as 0" if policies.get(policy) == "zero" else "left out"
-            yield f"{queries(n)} {what} ({effect})"
+            yield f"{queries(n)} {what} ({'counted as 0' if becomes_zero else 'left out'})"
     for i, (measure, n_left_out) in enumerate(zip(run.measures, run.left_out, strict=False)):  # older records lack it
         n_undefined = int(run.undefined[:, i].sum())
         if n_left_out:
             yield f"{measure} undefined for {queries(n_left_out)} (left out)"
         elif n_undefined and policies.get("undefined") == "zero" and not parse_measure(measure).spec.about_relevance:
             yield f"{measure} undefined for {queries(n_undefined)} (counted as 0)"
+
+
+def needs_found(run: RunScores) -> bool:
+    """Tell whether every measure leaves out queries without relevant docs, since 0 would look like its best score."""
+    from rankscope.measures.parse import parse_measure
+
+    try:
+        specs = [parse_measure(measure).spec for measure in run.measures]
+    except MeasureError:  # one of somebody else's, which is not at hand
+        return False
+    return all(spec.about_relevance and spec.if_undefined == "skip" for spec in specs)
 
 
 def queries(n: int) -> str:

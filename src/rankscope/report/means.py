@@ -55,6 +55,8 @@ def mean_of(run: RunScores, measure: str, *, level: float = LEVEL, cluster_of: M
     counted = column[known] if weights is None else column[known][weights > 0]
     if len(counted) < 2:
         return Mean(value, None, "only one query counts" if len(counted) else "no query counts")
+    if counted.min() < counted.max():
+        return Mean(value, None, "too few queries count for a measure without an upper end")
     return Mean(value, None, f"every query scores {show(counted[0]).rstrip('0').rstrip('.')}")
 
 

@@ -24,6 +24,8 @@ _SLACK = 1e-9
 _LARGEST_LOG = 700.0
 """Beyond it there is no number to write the end of an interval with."""
 _LARGEST = sys.float_info.max
+_LEAST_LOG_DF = 2
+"""Fewer degrees of freedom, on the scale of logarithms, make any number the end of an interval."""
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Takes resamples as rows and returns one number each."""
@@ -62,6 +64,7 @@ def mean_interval(
 
     There is none for fewer than two queries or clusters, nor where every query scores the same, as where the mean is at
     an end of its range: that there is no spread among these queries does not mean that there is none among others.
+    Logarithms need three: of two, t is so large (12.7 at 95 %) that the other end would be any number at all.
     """
     values = np.asarray(values, dtype=np.float64)
     _check(values, level)
@@ -85,6 +88,8 @@ def mean_interval(
     outside = values.min() < range[0] - _SLACK or values.max() > range[1] + _SLACK  # the range cannot be the right one
     if outside or (range[0] <= mean - half and mean + half <= range[1]):
         return Interval(mean - half, mean + half, level, "t" if clusters is None else "cluster t")
+    if df < _LEAST_LOG_DF and math.isinf(range[1] - range[0]):
+        return None
     return inside_range(mean, half, range, level) if range[0] < mean < range[1] else None
 
 

@@ -215,8 +215,18 @@ class FunctionEncoder(msgspec.Struct, dict=True):
         return {"model": self.target, "library": "python", "source": source_hash(self._function)}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Any:
-        given = {"role": role} if "role" in inspect.signature(self._function).parameters else {}
-        return self._function(list(texts), **given)
+        """Return what the function gives back; what it raises is an error of the one who named it, sys.exit too."""
+        function = self._function
+        try:
+            given = {"role": role} if "role" in inspect.signature(function).parameters else {}
+            return function(list(texts), **given)
+        except (KeyboardInterrupt, MemoryError, RankscopeError):
+            raise
+        except BaseException as error:
+            raise BadAnswerError(
+                f"the encoder {self.target} fails: {reason_of(error)}",
+                hint="it is called with a list of texts, and returns one vector per text",
+            ) from error
 
     @cached_property
     def _function(self) -> Callable[..., Any]:

@@ -202,7 +202,7 @@ def load_function(target: str | Callable[..., Any], *, what: str) -> Callable[..
     except ImportError as error:
         raise LoadError(
             f"{what} {target!r}{words_about(target, f': {error}') or ' cannot be found'}",
-            hint="is the module on PYTHONPATH, or in the current folder?",
+            hint="is the module on PYTHONPATH, beside the project file, or in the current folder?",
         ) from error
     except KeyboardInterrupt:
         raise

@@ -3,6 +3,7 @@
 It is that of the project file while a project is read or run, and belongs to the thread that does so: two projects can
 run at the same time, each in its own folder, also where both have a module of the same name. Neither the process's
 current folder nor `sys.path` is touched. Outside of a project there is no such folder, and Python's own rules apply.
+A module that is found nowhere else is looked for in the current folder.
 
 A folder that is on `sys.path` is left to Python, with all that it can import and other processes can find:
 `rankscope run` puts the project's folder there, as its process belongs to that project alone.
@@ -49,11 +50,16 @@ def resolve_path(path: str) -> str:
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module: from the folder where it is there, else as Python does."""
-    folder = _FOLDER.get()
-    if folder is None or str(folder) in sys.path or _source_of(folder, name.partition(".")[0]) is None:
+    """Import a module: from the folder where it is there, else as Python does, else from the current folder."""
+    folder, top = _FOLDER.get(), name.partition(".")[0]
+    if folder is not None and str(folder) not in sys.path and _source_of(folder, top) is not None:
+        return _load_from(folder, name)
+    try:
         return importlib.import_module(name)
-    return _load_from(folder, name)
+    except ModuleNotFoundError as error:
+        if error.name != top or _source_of(Path.cwd(), top) is None:
+            raise
+    return _load_from(Path.cwd(), name)
 
 
 def _source_of(folder: Path, name: str) -> Path | None:

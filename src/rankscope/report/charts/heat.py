@@ -154,7 +154,7 @@ class SystemsChart(HeatChart):
             for measure in run.measures
         }
         no_interval = any(mean.why_none for mean in means.values())
-        lacking = "no interval where every query scores the same" if no_interval else ""
+        lacking = "no interval where every query scores the same or too few count" if no_interval else ""
         return cls(
             [HeatCell(*place, mean.value, *mean.ends) for place, mean in means.items()],
             title=f"Systems by measure, with {percent(level)} intervals",

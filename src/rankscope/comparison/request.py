@@ -86,8 +86,8 @@ class CompareRequest(Options):
     baseline: str | None = None
     """the run to compare with, by name (default: the first)"""
     primary: str | None = None
-    """the measure that decides (default: the first, of a profile's own measures nDCG@10); it is added where it is not among
-    the measures"""
+    """the measure that decides (default: the first, of a profile's own measures nDCG@10); it is added where it is not
+    among the measures"""
     margin: float | None = None
     """the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)"""
     by: str | tuple[str, ...] = ()

@@ -122,6 +122,7 @@ EPISODES = [{"episode_id": "e1"}, {"episode_id": "e1"}, {"episode_id": "e2"}]
         (["judged.json", "list.json"], ["--query", "law"], 1),
         (["judged.json", "list.json"], [], 0),
         (["odd.json"], [], 1),
+        (["untold.json"], ["--practitioners", "people.json"], 0),
     ],
 )
 def test_what_is_said_to_come_next_works(rankscope, save, files, options, n_steps):
@@ -133,6 +134,7 @@ def test_what_is_said_to_come_next_works(rankscope, save, files, options, n_step
     truth = {"names": ["Ann"], "ids": ["p1"]}
     odd = [{**result, "groundTruth": truth, "evaluation": {"v": {"mrr": None, "ndcg": "high"}}}]
     save({"summary": {}, "results": odd}, "odd.json")
+    save({"testCases": [{"id": "c1", "groundTruth": ["Ann"]}]}, "untold.json")
     save({"law": {"e1": 2}}, "judged.json")
     save(EPISODES, "list.json")
     Path("a.csv").write_text("Variant,Rank,Practitioner ID,Practitioner Name\none,1,p1,Ann\n")
@@ -142,7 +144,7 @@ def test_what_is_said_to_come_next_works(rankscope, save, files, options, n_step
     assert done.code == 0
     steps = [line.removeprefix("next: rankscope ") for line in done.out.splitlines() if line.startswith("next: ")]
     assert len(steps) == n_steps
-    assert ("no run answers a query that has judgments" in done.out) == (n_steps == 0)
+    assert ("no run answers a query that has judgments" in done.out) == (n_steps == 0 and "untold.json" not in files)
     for step in steps:
         assert rankscope(*shlex.split(step)).code == 0, step
 

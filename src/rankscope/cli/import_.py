@@ -130,7 +130,8 @@ def next_steps(
         if qrels and names:
             repeats = ["--duplicates", "first"] if any(run.n_repeats for run in runs) else []
             yield ["evaluate", qrels, *names, *measures, *repeats]
-    if "qrels" in at and "docs" in at and "queries" in at and not run_files:
+    can_be_asked = bool(found.queries) and all(query.text.strip() for query in found.queries)
+    if "qrels" in at and "docs" in at and can_be_asked and not run_files:
         yield ["init", "--collection", str(folder)]
     if can_be_read:
         yield ["report", at["scores"], "-o", str(folder / "scores.html")]

@@ -281,7 +281,7 @@ def test_huge_scores_have_intervals_that_are_read_back_equal():
     from rankscope.comparison.records import Comparison
     from rankscope.records import from_json, to_json
 
-    scores = scores_of({"a": [1.5, 1e100], "b": [2, 3]}, measure="FirstRel", lower=True)
+    scores = scores_of({"a": [1.5, 1.5, 1e100], "b": [2, 2, 3]}, measure="FirstRel", lower=True)
     found = compare_scores(scores, alpha=0.0005)
     assert all(math.isfinite(place.ci.high) for place in found.groups[0].leaderboard)
     assert from_json(Comparison, to_json(found)) == found

@@ -9,7 +9,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.arrays import LOG2_TABLE_SIZES, in_order_sum, log2
-from rankscope.errors import InputError, OptionError
+from rankscope.errors import InputError, OptionError, RankscopeWarning
 
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1, "c": 0}, "q10": {"a": 0}}
 RUNS = {
@@ -20,7 +20,8 @@ RUNS = {
 
 @pytest.fixture
 def scores():
-    return rs.evaluate(QRELS, RUNS, ["RR", "FirstRel", "NumRet"])
+    with pytest.warns(RankscopeWarning, match="FirstRel is undefined for 1 of 3 queries"):
+        return rs.evaluate(QRELS, RUNS, ["RR", "FirstRel", "NumRet"])
 
 
 def test_scores_are_reached_by_run_query_and_measure(scores):
@@ -99,9 +100,9 @@ def test_without_pandas_the_error_says_what_to_do(scores, monkeypatch):
 
 def test_how_it_looks_in_a_terminal(scores):
     assert repr(scores).splitlines() == [
-        "run          RR  FirstRel  NumRet",
-        "bm25     0.5000    1.5000       4",
-        "den<s>e  0.5000    1.5000       4",
+        "run          RR      FirstRel  NumRet",
+        "bm25     0.5000  1.5000 (n=2)       4",
+        "den<s>e  0.5000  1.5000 (n=2)       4",
     ]
     assert repr(scores.mean()) == repr(scores)
 

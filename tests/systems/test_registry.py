@@ -150,6 +150,7 @@ def test_systems_that_options_refer_to():
     assert system_names_in("hybrid", {"of": ["a", "b"]}) == ("a", "b")
     assert system_names_in("dartboard", {"of": "hybrid", "vectors": "dense"}) == ("hybrid", "dense")
     assert system_names_in("bm25", {"k1": 1}) == ()
+    assert system_names_in("hybrid", {"of": 7}) == system_names_in("hybrid", {"of": [7, None]}) == ()
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -121,7 +121,7 @@ def refuse_misfits(kind: Any, type: str, options: Mapping[str, Any]) -> None:  #
 def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: A002 (as above)
     known = options_in(class_of(type))
     held = [options[name] for name, option in known.items() if option.is_system and name in options]
-    listed = (each for value in held for each in ([value] if isinstance(value, str) else value))
+    listed = (each for value in held for each in (value if isinstance(value, list | tuple) else [value]))
     return tuple(name for name in listed if isinstance(name, str))
 
 

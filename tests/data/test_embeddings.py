@@ -4,6 +4,7 @@ import ctypes
 import errno
 import json
 import zipfile
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -237,3 +238,15 @@ def test_mapped_rows_where_the_system_does_not_copy_them(tmp_path, monkeypatch):
         monkeypatch.setattr(mapped_rows, "process_vm_readv", lambda read=read: read)
         assert take_rows(mapped, np.array([2, 0]), np.empty((2, 3))).tolist() == [[0, 0, 1], [1, 0, 0]]
         assert in_memory(mapped, n_rows=9) is mapped
+
+
+@pytest.mark.parametrize("write", ["columns", "lists", "decimals"])
+def test_numbers_that_numpy_has_no_type_for(write, tmp_path):
+    path = tmp_path / ("vectors.parquet" if write == "decimals" else "vectors.jsonl")
+    large = 10**25
+    if write == "decimals":
+        pl.DataFrame({"id": ["a"], "x": [Decimal(large)], "y": [Decimal("0.5")]}).write_parquet(path)
+    else:
+        numbers = {"x": large, "y": 0.5} if write == "columns" else {"vector": [large, 2]}
+        path.write_text(json.dumps({"id": "a", **numbers}) + "\n" + json.dumps({"id": "b", **numbers}) + "\n")
+    assert load_embeddings(path).vectors[0].tolist() == [1e25, 2.0 if write == "lists" else 0.5]

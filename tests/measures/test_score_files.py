@@ -173,3 +173,10 @@ def test_scores_against_other_qrels_are_not_compared_unless_asked_for(tmp_path):
         other_qrels(paths)
     assert list(other_qrels(paths, anyway=True)) == ["b"]
     assert other_qrels([path for path in paths if path.name != "b.json"]) == {}
+
+
+def test_a_file_with_means_alone_holds_no_scores(tmp_path):
+    path = tmp_path / "means.csv"
+    path.write_text("query,run,measure,value\nall,a,nDCG@10,0.5\n")
+    with pytest.raises(rs.FormatError, match="holds no score of a single query"):
+        rs.read_scores(path)

@@ -272,7 +272,8 @@ def from_table(table: pl.DataFrame, *, where: str) -> Embeddings:
     columns = vector_columns(table, where=where)
     column = table[columns[0]]
     if len(columns) > 1 or not is_vector(column.dtype):
-        return make_embeddings(ids.to_list(), table.select(columns).to_numpy(), where=where)
+        numbers = pl.DataFrame([as_floats(table[name]) for name in columns]).to_numpy()
+        return make_embeddings(ids.to_list(), numbers, where=where)
     lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
     lengths = lists.list.len().fill_null(0)
     usual = int(lengths.mode().max())  # type: ignore[arg-type]
@@ -283,7 +284,15 @@ def from_table(table: pl.DataFrame, *, where: str) -> Embeddings:
             f"{where}: the vector of doc {ids[row]!r} (row {row + 1}) has {lengths[row]} numbers, others have {usual}",
             hint="all vectors need the same number of dimensions",
         )
-    return make_embeddings(ids.to_list(), lists.explode().to_numpy().reshape(len(lists), -1), where=where)
+    numbers = as_floats(lists.explode()).to_numpy().reshape(len(lists), -1)
+    return make_embeddings(ids.to_list(), numbers, where=where)
+
+
+def as_floats(column: pl.Series) -> pl.Series:
+    """Return a column as NumPy can have it, which knows neither whole numbers of 128 bits nor decimals."""
+    import polars as pl
+
+    return column.cast(pl.Float64) if column.dtype.is_integer() or column.dtype.is_decimal() else column
 
 
 def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:

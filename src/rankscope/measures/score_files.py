@@ -339,6 +339,8 @@ def collect(found: Iterable[Cell]) -> Cells:
 def as_scores(file: ScoreFile, *, where: str) -> Scores:
     """Return the scores of all systems on the same queries, for the measures that all of them have."""
     cells = file.cells
+    if not cells:
+        raise FormatError(f"{where} holds no score of a single query", hint="one row per query, a column per system")
     shared = [m for m in next(iter(cells.values())) if all(m in by_measure for by_measure in cells.values())]
     if not shared:
         names = {system: sorted(by_measure)[:4] for system, by_measure in list(cells.items())[:3]}

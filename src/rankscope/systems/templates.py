@@ -199,8 +199,8 @@ def parse_selector(bracket: str, path: str, *, what: str) -> Selector:
     try:
         compiled = jsonpath.compile(f"${bracket}", strict=True)
     except (jsonpath.JSONPathError, OverflowError, RecursionError) as error:
-        told = str(error).splitlines()[0] if str(error) else type(error).__name__
-        reason = words_about(path, f" at {shorten(bracket)}: {shorten(told)}")
+        reading_error = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = words_about(path, f" at {shorten(bracket)}: {shorten(reading_error)}")
         raise OptionError(f"{what} {shorten(path)!r} cannot be read{reason}", hint=_STEPS_HINT) from None
     outside_of_texts = re.sub(_TEXT, "", bracket)
     if re.search(r"\b(match|search)\s*\(", outside_of_texts):

@@ -34,11 +34,29 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_without_a_query_the_largest_changes_are_listed(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     queries = str(Path(files[0]).with_name("queries.jsonl"))
     text = shown(capsys, *files, "-m", "RR", "--queries", queries)
-    assert "RR falls for 1 query, rises for 1 and stays for 1." in text
+    assert "RR is worse for 1 query, better for 1 and the same for 1." in text
     loss = next(line for line in text.splitlines() if "query number 1" in line)
     assert loss.split()[-3:] == ["1.0000", "0.3333", "-0.6667"]
     found = json.loads(shown(capsys, *files, "-m", "RR", "--format", "json"))
     assert [one["query"] for one in found["queries"]] == ["1", "3", "2"]
+
+
+def test_where_lower_is_better_a_rise_is_a_loss(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, *files, "-m", "FirstRel")
+    assert "FirstRel is worse for 1 query, better for 1 and the same for 1." in text
+    loss = text[text.index("Largest losses") : text.index("Largest gains")].splitlines()[3]
+    assert loss.split() == ["1", "1", "1.0000", "3.0000", "+2.0000"]
+
+
+def test_ids_that_match_nothing_are_shown_only_on_demand(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    numbers = range(30)
+    (tmp_path / "qrels.txt").write_text("".join(f"{i} 0 d{i} 1\n" for i in numbers))
+    for name, prefix in {"right": "d", "wrong": "zz"}.items():
+        (tmp_path / f"{name}.run").write_text("".join(f"{i} Q0 {prefix}{i} 1 9 t\n" for i in numbers))
+    files = [str(tmp_path / name) for name in ("qrels.txt", "right.run", "wrong.run")]
+    assert main(["show", *files]) == 2
+    assert "--anyway" in capsys.readouterr().err
+    assert "is worse for 30 queries" in shown(capsys, *files, "--anyway")
 
 
 def test_a_query_by_id_or_by_its_number_in_the_list(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_profile_option(parser)
     options.add_format_option(parser, "text", "json", "html", "markdown", by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write to a file: .html .md .json .txt")
+    options.add_anyway_option(parser)
     options.add_evaluation_options(parser)
 
 
@@ -75,7 +76,7 @@ def changes_from(args: argparse.Namespace) -> ScoreChanges:
     from rankscope.data.texts import Texts
     from rankscope.evaluation import evaluate
 
-    how = options.evaluation_options_from(args)
+    how = options.evaluation_options_from(args, "anyway")
     scores = evaluate(args.qrels, [args.run_a, args.run_b], args.measure, **how)
     return changes_between(scores, Texts.of(queries=args.queries))
 

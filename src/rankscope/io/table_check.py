@@ -33,7 +33,7 @@ _FEW_ROWS = 1 << 24
 _DEEPEST = 32
 _LONGEST_HEADER = 1 << 24
 _ASIDE = threading.Lock()
-"""Held by whoever has set standard error aside."""
+"""Held by the thread that has set standard error aside."""
 
 
 class Damage(Exception):  # noqa: N818 (it says what is damaged, and never leaves this file)

@@ -50,7 +50,8 @@ def ranking_table(found: SideBySide) -> Table:
     names = [f"{letter} {each.run}" for letter, each in zip("AB", lists, strict=True)]
     columns = (f"{heading} {letter}" for heading in list(COLUMNS)[1:] for letter in "AB")
     note = "adds: what a doc contributes to the score; there: its rank in the other list; a grade of - : not judged"
-    return Table(["rank", *names, *columns], rows, n_name_columns=3, notes=(note,))
+    optional = ("there A", "there B", "adds A", "adds B")
+    return Table(["rank", *names, *columns], rows, n_name_columns=3, notes=(note,), optional=optional)
 
 
 def grade_text(doc: ShownDoc | None) -> str:
@@ -104,8 +105,8 @@ def changes_report(found: ScoreChanges) -> Report:
     losses, gains = found.losses, found.gains
     n_same = len(found.queries) - len(losses) - len(gains)
     summary = (
-        f"From {found.run_a} to {found.run_b}, {found.measure} falls for {counted(len(losses), 'query')}, rises for "
-        f"{len(gains):,} and stays for {n_same:,}."
+        f"From {found.run_a} to {found.run_b}, {found.measure} is worse for {counted(len(losses), 'query')}, "
+        f"better for {len(gains):,} and the same for {n_same:,}."
     )
     if found.n_undefined:
         summary += f" For {found.n_undefined:,} more it is undefined."

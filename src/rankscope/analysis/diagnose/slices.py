@@ -19,7 +19,7 @@ from rankscope.stats.paired import contrast_p
 from rankscope.stats.units import Units
 
 HELPS: Mapping[str, str] = {
-    "clarity": "check how the clarity of queries is told, and what is done for unclear ones: ask back, or expand them",
+    "clarity": "check how the clarity of queries is rated, and what is done for unclear ones: ask back, or expand them",
     "intent": "check that the intent of these queries is recognised rightly, and that its terms match what docs say",
 }
 """By a word of the attribute's name: what usually helps where queries of one value do badly."""

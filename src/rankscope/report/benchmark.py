@@ -80,7 +80,7 @@ def size_words(result: CollectionResult) -> str:
 def collection_report(
     result: CollectionResult, benchmark: Benchmark, *, with_figures: bool, every_pair: bool
 ) -> Report:
-    nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
+    nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "fails", result.name)
     base = Report(result.name, () if result.left_out else (nothing,), (), ())
     if result.comparison is not None:
         base = comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
@@ -106,7 +106,7 @@ def first_blocks(
     for system in result.left_out:
         if system.finding is not None:
             words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
-            yield VerdictBlock(f"{system.name} is left out.", words, "bad", system.name)
+            yield VerdictBlock(f"{system.name} is left out.", words, "fails", system.name)
     yield from answer
     failed = [failure_words(system, result, project.primary) for system in result.systems if system.failures]
     if failed:

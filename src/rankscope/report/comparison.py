@@ -50,10 +50,10 @@ WAYS = {
     "worse than": ("worse", "probably_worse"),
 }
 """How the leader stands to others, by the verdicts on it against them."""
-CHECKED: dict[str, tuple[doc.Tone, str]] = {
-    "stands": ("good", "The verdict would survive relevant docs among the others."),
-    "cautious": ("caution", "The verdict would not survive unusually many relevant docs among the others."),
-    "not_safe": ("bad", "A common share of relevant docs among the others would change it."),
+CHECKED: dict[str, tuple[doc.Mark, str]] = {
+    "stands": ("fine", "The verdict would survive relevant docs among the others."),
+    "cautious": ("look", "The verdict would not survive unusually many relevant docs among the others."),
+    "not_safe": ("fails", "A common share of relevant docs among the others would change it."),
 }
 """What unjudged docs could do to a verdict."""
 
@@ -167,21 +167,21 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     board = group.leaderboard
     subject = f"{comparison.primary} · {len(board)} systems · {parts.in_group(queries(len(group.query_ids)), group)}"
     if not board:
-        return doc.VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
+        return doc.VerdictBlock("Cannot tell.", "No query has a score.", "unsure", subject)
     top, ahead = board[0], ahead_words(comparison, group)
     if comparison.baseline is not None:
         headline = f"Verdicts against {comparison.baseline}: {verdict_counts(group)}."
-        return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
+        return doc.VerdictBlock(headline, f"{ahead}.", "note", subject)
     if all(item.final_verdict.code in ("same", "identical") and not item.differs for item in group.compared):
         identical = all(item.final_verdict.code == "identical" for item in group.compared)
         headline = "All rankings are identical." if identical else "No query's score differs between any two systems."
-        return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
+        return doc.VerdictBlock(headline, f"{ahead}.", "same", subject)
     n_units = max(item.n_units for item in group.compared)
     if n_units < wording.MIN_UNITS:
         word = wording.unit_word(group.compared[0])
-        return doc.VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
+        return doc.VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "unsure", subject)
     if not group.is_over_same_queries:
-        return doc.VerdictBlock(f"Verdicts on all pairs: {verdict_counts(group)}.", f"{ahead}.", "caution", subject)
+        return doc.VerdictBlock(f"Verdicts on all pairs: {verdict_counts(group)}.", f"{ahead}.", "unsure", subject)
     codes = codes_against(top.system, group)
     ways = {way: [name for name, code in codes.items() if code in which] for way, which in WAYS.items()}
     named = [
@@ -194,14 +194,14 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     reason = f"{ahead}. {leader} is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
     if n_better == len(codes):
         reason = f"{ahead}, better than each of the others."
-        return doc.VerdictBlock(f"{top.system} is the best.", reason, "good", subject)
+        return doc.VerdictBlock(f"{top.system} is the best.", reason, "better", subject)
     if n_better + len(ways["probably better than"]) == len(codes):
-        return doc.VerdictBlock(f"{top.system} is probably the best.", reason, "good", subject)
+        return doc.VerdictBlock(f"{top.system} is probably the best.", reason, "probably_better", subject)
     n_open = len(codes) - n_better - len(ways["probably better than"])
     headline = f"{top.system} leads, but is not shown to be better than {n_open} of {len(codes)} others."
     if board[1].mean == top.mean:
         headline = f"{top.system} and {board[1].system} have the same mean; neither is shown to be better."
-    return doc.VerdictBlock(headline, reason, "caution", subject)
+    return doc.VerdictBlock(headline, reason, "unsure", subject)
 
 
 def ahead_words(comparison: Comparison, group: QueryGroup) -> str:
@@ -272,7 +272,7 @@ def estimates_of(comparison: Comparison, group: QueryGroup) -> doc.Estimates:
 def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     """Answer, one by one, what a careful reader asks before believing a verdict."""
     worth = min(float(pair.n_units), pair.n_effective)
-    enough: doc.Tone = "good" if worth >= wording.CAUTION_UNITS else "caution" if worth >= wording.MIN_UNITS else "bad"
+    enough: doc.Mark = "fine" if worth >= wording.CAUTION_UNITS else "look" if worth >= wording.MIN_UNITS else "fails"
     n_words = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
     if pair.clustered:
         n_words += f", in {pair.n_units} clusters, which are what counts"
@@ -280,24 +280,24 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
         n_words += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
     if pair.n_units < wording.MIN_UNITS and pair.differs:
         n_words += f"; a verdict takes at least {wording.MIN_UNITS}"
-    yield doc.Signal("Queries", enough if pair.differs else "neutral", f"{n_words}.")
+    yield doc.Signal("Queries", enough if pair.differs else "note", f"{n_words}.")
     if pair.mde.value is not None and pair.n_units >= wording.MIN_UNITS:
         mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
         found = f"Differences from {mde:.{wording.decimals(pair)}f} up are found with {chance} chance"
         if not pair.margin:
-            yield doc.Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
+            yield doc.Signal("Sensitivity", "note", f"{found}; no margin says whether that is enough.")
         elif mde <= pair.margin:
-            yield doc.Signal("Sensitivity", "good", f"{found}, which is within {parts.whose_margin(comparison)}.")
+            yield doc.Signal("Sensitivity", "fine", f"{found}, which is within {parts.whose_margin(comparison)}.")
         else:
             times = f"{mde / pair.margin:.1f} times {parts.whose_margin(comparison)}"
-            yield doc.Signal("Sensitivity", "caution", f"{found}: {times}.")
+            yield doc.Signal("Sensitivity", "look", f"{found}: {times}.")
     yield judged_signal(pair)
 
 
 def judged_signal(pair: PairResult) -> doc.Signal:
     judged, check = pair.judged, pair.unjudged
     if judged is None:
-        return doc.Signal("Judgments", "neutral", "How much is judged is not known here.")
+        return doc.Signal("Judgments", "note", "How much is judged is not known here.")
     among = "results" if judged.depth is None else f"first {judged.depth} results"
     share_a, share_b = or_nan(judged.a), or_nan(judged.b)
     words = (
@@ -305,11 +305,11 @@ def judged_signal(pair: PairResult) -> doc.Signal:
         "each answers."
     )
     if min(share_a, share_b) >= 1:
-        return doc.Signal("Judgments", "good", words)
+        return doc.Signal("Judgments", "fine", words)
     if check is None:
-        return doc.Signal("Judgments", "neutral", f"{words} The others count as not relevant.")
-    tone, outcome = CHECKED[check.strength]
-    return doc.Signal("Judgments", tone, f"{words} {outcome}")
+        return doc.Signal("Judgments", "note", f"{words} The others count as not relevant.")
+    mark, outcome = CHECKED[check.strength]
+    return doc.Signal("Judgments", mark, f"{words} {outcome}")
 
 
 def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:

@@ -24,22 +24,22 @@ from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report.charts import figures
 from rankscope.report.charts.sources import pair_scores
-from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, VerdictBlock
+from rankscope.report.document import Block, Bullets, Mark, Paragraph, Section, TableBlock, VerdictBlock
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
 
-TONES: dict[Code, Tone] = {
-    "better": "good",
-    "probably_better": "good",
-    "worse": "bad",
-    "probably_worse": "bad",
-    "same": "neutral",
-    "identical": "neutral",
-    "cannot_tell": "caution",
-    "not_safe": "caution",
-    "too_few": "caution",
-    "not_comparable": "bad",
+VERDICT_MARKS: dict[Code, Mark] = {
+    "better": "better",
+    "probably_better": "probably_better",
+    "worse": "worse",
+    "probably_worse": "probably_worse",
+    "same": "same",
+    "identical": "same",
+    "cannot_tell": "unsure",
+    "not_safe": "unsafe",
+    "too_few": "unsure",
+    "not_comparable": "fails",
 }
 FEW_PAIRS = 6
 """With more pairs than this, a page has no room for a point per query and pair."""
@@ -59,7 +59,7 @@ def verdict_block(pair: PairResult, group: QueryGroup) -> VerdictBlock:
     verdict = pair.final_verdict
     subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
     return VerdictBlock(
-        verdict.text, verdict.reason, TONES[verdict.code], subject, (*verdict.cautions, *missing_words(pair))
+        verdict.text, verdict.reason, VERDICT_MARKS[verdict.code], subject, (*verdict.cautions, *missing_words(pair))
     )
 
 

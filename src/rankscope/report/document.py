@@ -12,28 +12,62 @@ import msgspec
 
 from rankscope.analysis.side_by_side import SideBySide
 from rankscope.records import Record, StoredRecord, or_none
-from rankscope.report.table import Table
+from rankscope.report.table import Cell, Table
 
-Tone = Literal["good", "caution", "bad", "neutral"]
-"""How a statement is meant; renderers show it by a word or mark as well as by colour."""
+Mark = Literal[
+    "better", "probably_better", "worse", "probably_worse", "same", "unsure", "unsafe", "fine", "look", "fails", "note"
+]
+"""How a statement is meant: verdicts, then checks (fine, look, fails), and what is neither. Renderers show it by a
+shape and a word as well as by colour."""
 
 
 class VerdictBlock(Record, tag="verdict"):
-    """The answer in plain words: a headline, the reason for it, and what limits it."""
+    """The answer in plain words: what to do or what is so, the reason for it, and what limits it."""
 
     headline: str
     reason: str
-    tone: Tone
+    mark: Mark
     subject: str = ""
     """What it is about, e.g. `nDCG@10 · dense vs bm25 (baseline) · 54 queries`."""
     cautions: tuple[str, ...] = ()
 
 
+class Fact(Record):
+    """A number that the answer rests on: what it is, its value, and what to compare it with."""
+
+    label: str
+    value: str
+    context: str = ""
+
+
+class Facts(Record, tag="facts"):
+    """At most five numbers below the answer."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+class VerdictCount(Record):
+    """How many systems have one verdict, and which."""
+
+    mark: Mark
+    words: str
+    """The verdict, such as `probably better`."""
+    names: tuple[str, ...]
+
+
+class VerdictCounts(Record, tag="verdict_counts"):
+    """How often there is each verdict, as a row of named groups."""
+
+    title: str
+    groups: tuple[VerdictCount, ...]
+
+
 class Signal(Record):
-    """One answer to "can I trust it?": a name, a traffic light, and words."""
+    """One answer to "can I trust it?": a name, a mark, and words."""
 
     name: str
-    tone: Tone
+    mark: Mark
     words: str
 
 
@@ -54,6 +88,10 @@ class Estimate(Record):
     high: float | None
     words: str
     """E.g. `+0.042 (95% CI +0.011 to +0.073)`."""
+    mark: Mark | None = None
+    """Of the verdict on it, where there is one."""
+    verdict: str = ""
+    """The verdict in a word or two, beside the drawing."""
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
@@ -86,6 +124,8 @@ class Bullets(Record, tag="bullets"):
 
     title: str
     items: tuple[str, ...]
+    numbered: bool = False
+    """Whether they are steps, one after the other."""
 
 
 class TableBlock(Record, tag="table"):
@@ -114,7 +154,58 @@ class SideBySideBlock(Record, tag="side_by_side"):
     """The same as a table."""
 
 
-Block: TypeAlias = VerdictBlock | Signals | Estimates | Paragraph | Bullets | TableBlock | SideBySideBlock | Figure
+class ChangedQuery(Record):
+    """A query whose score changed: what was asked, what became of it, and both rankings where they are known."""
+
+    query: str
+    text: str
+    """Empty where it is not known."""
+    before: float
+    after: float
+    mark: Mark
+    """better or worse, whichever way the measure counts."""
+    why: str = ""
+    """What happened, in a few words: `the relevant doc fell from 1 to 5`."""
+    sides: SideBySide | None = None
+
+
+class ChangedQueries(Record, tag="changed_queries"):
+    """Queries that got better, or worse, the most changed first."""
+
+    title: str
+    queries: tuple[ChangedQuery, ...]
+
+
+class Share(Record):
+    """A part of a whole: its name, how large it is, and what to know of it."""
+
+    name: str
+    value: float
+    words: str = ""
+
+
+class Shares(Record, tag="shares"):
+    """The parts of a whole, drawn as one bar: what is reached, and what is lost to what."""
+
+    title: str
+    shares: tuple[Share, ...]
+
+
+Block: TypeAlias = (
+    VerdictBlock
+    | Facts
+    | VerdictCounts
+    | Signals
+    | Estimates
+    | Paragraph
+    | Bullets
+    | TableBlock
+    | SideBySideBlock
+    | ChangedQueries
+    | Shares
+    | Figure
+)
+SimpleBlock: TypeAlias = VerdictBlock | Signals | Estimates | Paragraph | Bullets | TableBlock | Figure
 
 
 class Section(Record):
@@ -123,6 +214,8 @@ class Section(Record):
     title: str
     blocks: tuple[Block, ...]
     intro: str = ""
+    folded: bool = False
+    """Whether it is detail that is shown on demand where the medium can, such as one of many pairs."""
 
 
 class Report(StoredRecord):
@@ -141,3 +234,41 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 def marked(text: str, marks: Sequence[int]) -> str:
     """Return a cell's text with superscript numbers behind it, e.g. of the systems that it is better than."""
     return text + ",".join(str(mark).translate(_SUPERSCRIPTS) for mark in marks)
+
+
+def simple(block: Block) -> SimpleBlock:
+    """Return a block as a list or a table, for media that have no better way to show it."""
+    match block:
+        case Facts():
+            items = tuple(
+                f"{fact.label}: {fact.value}{f' ({fact.context})' if fact.context else ''}" for fact in block.facts
+            )
+            return Bullets(block.title, items)
+        case VerdictCounts():
+            items = tuple(f"{len(group.names)} {group.words}: {', '.join(group.names)}" for group in block.groups)
+            return Bullets(block.title, items)
+        case SideBySideBlock():
+            return TableBlock(block.title, block.table)
+        case ChangedQueries():
+            return TableBlock(block.title, changed_table(block.queries))
+        case Shares():
+            rows = [
+                [Cell(one.name), Cell(f"{one.value:.4f}", raw=repr(one.value)), Cell(one.words)] for one in block.shares
+            ]
+            return TableBlock(block.title, Table(["part", "share", ""], rows))
+        case _:
+            return block
+
+
+def changed_table(queries: Sequence[ChangedQuery]) -> Table:
+    rows = [
+        [
+            Cell(str(i)),
+            Cell(f"{one.text} ({one.query})" if one.text else one.query),
+            Cell(one.why),
+            *(Cell(f"{score:.4f}", raw=repr(score)) for score in (one.before, one.after)),
+            Cell(f"{one.after - one.before:+.4f}", raw=repr(one.after - one.before)),
+        ]
+        for i, one in enumerate(queries, 1)
+    ]
+    return Table(["", "query", "what happened", "before", "after", "change"], rows, n_name_columns=3)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from rankscope.light import LightRecord, field
+from rankscope.light import LightRecord, field, replace
 from rankscope.printable import printable
 
 _GAP = "   "
@@ -33,10 +33,12 @@ class Table(LightRecord):
     """What must be known to read the numbers."""
     optional: Sequence[str] = field(default_factory=tuple)
     """Headings of columns that a narrow terminal may leave out, the least important first."""
+    keep: Sequence[str] = field(default_factory=tuple)
+    """Headings of columns that stay on a phone, beside the first; by default the first that is no name."""
 
     def __post_init__(self) -> None:
         """Hold tuples, so that a table that was written and read back equals this one."""
-        for name in ("header", "notes", "optional"):
+        for name in ("header", "notes", "optional", "keep"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "rows", tuple(map(tuple, self.rows)))
 
@@ -100,12 +102,12 @@ def print_table(table: Table, *, file: TextIO | None = None) -> None:
 
 def printable_table(table: Table) -> Table:
     """Return the table with nothing in it that would command a terminal."""
-    header, notes, optional = (list(map(printable, texts)) for texts in (table.header, table.notes, table.optional))
+    texts = {name: list(map(printable, getattr(table, name))) for name in ("header", "notes", "optional", "keep")}
     rows = [
         [cell if cell.text.isprintable() else Cell(printable(cell.text), cell.raw, cell.best) for cell in row]
         for row in table.rows
     ]
-    return Table(header, rows, table.n_name_columns, notes, optional)
+    return replace(table, rows=rows, **texts)
 
 
 def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:

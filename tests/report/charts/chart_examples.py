@@ -34,12 +34,12 @@ def every_kind(n_systems, *, seed=0, prefix="x"):
 
 def forest(n_systems, seed, prefix):
     rng = random.Random(seed)
-    tones = ["good", "caution", "bad", "neutral"]
+    marks = ["better", "unsure", "worse", "same"]
     notes = ["better", "cannot tell", "worse", "practically the same"]
     rows = []
     for i, name in enumerate(names(n_systems)):
         value = rng.gauss(0, 0.05)
-        rows.append(c.ForestRow(f"{name} vs base", value, *interval(value, 0.03), notes[i % 4], tones[i % 4]))
+        rows.append(c.ForestRow(f"{name} vs base", value, *interval(value, 0.03), notes[i % 4], marks[i % 4]))
     return c.forest(rows, title="Differences", measure="nDCG@10", margin=0.01, subtitle="95%", prefix=prefix)
 
 

@@ -165,7 +165,7 @@ WRONG = {
     "cannot be drawn": lambda: charts.forest([charts.ForestRow("a", math.inf)], **COMMON),
     "interval from 1 to 0": lambda: charts.forest([charts.ForestRow("a", 1, 1, 0)], **COMMON),
     "margin = -1": lambda: charts.forest([charts.ForestRow("a", 1)], margin=-1, **COMMON),
-    "is none of good": lambda: charts.forest([charts.ForestRow("a", 1, tone="fine")], **COMMON),
+    "is none of better": lambda: charts.forest([charts.ForestRow("a", 1, mark="good")], **COMMON),
     "every difference is undefined": lambda: charts.differences(["a"], [NAN], **COMMON),
     "differ in length: 1 and 2": lambda: charts.differences(["a"], [1, 2], **COMMON),
     "one side of a band": lambda: charts.curves([charts.ChartLine("a", [1], [1], low=[0])], **COMMON),

@@ -7,7 +7,7 @@ import chart_kinds as charts
 import pytest
 from chart_reading import Picture, as_number, check_chart, path_points
 
-from rankscope.report.charts.palette import BG, GOOD
+from rankscope.report.charts.palette import BG, GOOD, MUTED
 
 COMMON = {"title": "t", "measure": "m"}
 
@@ -22,13 +22,13 @@ def middle(shape):
 
 def test_forest_markers_and_whiskers_stand_at_their_values():
     rows = [
-        charts.ForestRow("a", 0.031, 0.012, 0.05, "better", "good"),
-        charts.ForestRow("b", -0.044, -0.07, -0.018, "better too", "good"),
+        charts.ForestRow("a", 0.031, 0.012, 0.05, "cannot tell", "unsure"),
+        charts.ForestRow("b", -0.044, -0.07, -0.018, "cannot tell", "unsure"),
     ]
     for picture in both(charts.forest(rows, **COMMON)):
         values = [picture.value_at(middle(circle)[0], "middle") for circle in picture.circles()]
         assert values == pytest.approx([0.031, -0.044], abs=5e-4)
-        lines = [s for s in picture.shapes if s.name == "line" and s.attributes.get("stroke") == GOOD]
+        lines = [s for s in picture.shapes if s.name == "line" and s.attributes.get("stroke") == MUTED]
         level = [(s.box.left, s.box.right) for s in lines if s.box.top == s.box.bottom]
         ends = [picture.value_at(end, "middle") for pair in level for end in pair]
         assert ends == pytest.approx([0.012, 0.05, -0.07, -0.018], abs=5e-4)
@@ -43,7 +43,7 @@ def test_forest_margin_is_a_band_around_zero():
 
 
 def test_forest_interval_without_an_end_runs_to_the_edge_without_a_cap():
-    row = charts.ForestRow("a", 0.2, 0.1, math.inf, tone="good")
+    row = charts.ForestRow("a", 0.2, 0.1, math.inf, mark="better")
     wide = Picture(charts.forest([row], **COMMON).svg)
     lines = [s for s in wide.shapes if s.name == "line" and s.attributes.get("stroke") == GOOD]
     assert len(lines) == 2  # the interval and its left end

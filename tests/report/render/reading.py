@@ -45,7 +45,7 @@ def texts_of(part):
         yield from texts_of([part.header, part.rows, part.notes])
     elif isinstance(part, msgspec.Struct):
         for name in part.__struct_fields__:
-            if name not in {"svg", "tone"}:
+            if name not in {"svg", "mark"}:
                 yield from texts_of(getattr(part, name))
 
 
@@ -109,8 +109,8 @@ def report_of(texts):
         notes=(text(),),
     )
     blocks = (
-        VerdictBlock(text(), text(), "caution", text(), (text(), text())),
-        Signals(text(), (Signal(text(), "good", text()), Signal(text(), "bad", text()))),
+        VerdictBlock(text(), text(), "unsure", text(), (text(), text())),
+        Signals(text(), (Signal(text(), "fine", text()), Signal(text(), "fails", text()))),
         Estimates(
             text(),
             (

@@ -65,7 +65,7 @@ def two_systems(a="bm25", b="dense-v3"):
     verdict = VerdictBlock(
         headline=f"{b} is better.",
         reason="Its nDCG@10 is higher by 0.042 (95% CI 0.011 to 0.073), more than your margin of 0.01.",
-        tone="good",
+        mark="better",
         subject=f"nDCG@10 · {b} vs {a} (baseline) · TREC-DL20 · 54 queries",
         cautions=(f"12% of its top 10 is unjudged ({a}: 3%). {BOUNDS}",),
     )
@@ -137,17 +137,17 @@ def many_systems(names, n_queries=60, *, charts=3, chart_bytes=0):
         VerdictBlock(
             headline=words,
             reason=f"Its nDCG@10 differs by {delta:+.3f} (simultaneous 95% CI {delta - 0.03:+.3f} to {delta + 0.03:+.3f}).",
-            tone=tone,
+            mark=mark,
             subject=f"{name} vs {names[0]}",
             cautions=("Fewer than 25 queries.",) if i == 1 else (),
         )
         for i, (name, delta) in enumerate(list(zip(names[1:], deltas, strict=True))[:3])
-        for words, tone in [
-            (f"{name} is better.", "good")
+        for words, mark in [
+            (f"{name} is better.", "better")
             if delta > 0.04
-            else (f"{name} is worse.", "bad")
+            else (f"{name} is worse.", "worse")
             if delta < -0.03
-            else ("Cannot tell.", "neutral")
+            else ("Cannot tell.", "unsure")
         ]
     )
     estimates = Estimates(
@@ -198,14 +198,14 @@ def many_systems(names, n_queries=60, *, charts=3, chart_bytes=0):
 
 
 def trust():
-    """Return the answers to whether the result can be trusted, one of each tone."""
+    """Return the answers to whether the result can be trusted, one of each kind."""
     return Signals(
         "Can I trust it?",
         (
-            Signal("queries", "good", "54 queries; the smallest difference this set can find is 0.044 (80% power)."),
-            Signal("judged@10", "caution", "88% against 97%: 41 unjudged docs would settle the bounds."),
-            Signal("tests", "bad", "Sign-flip permutation and paired t fall on different sides of 5%."),
-            Signal("looks", "neutral", "This is the 7th comparison on this query set."),
+            Signal("queries", "fine", "54 queries; the smallest difference this set can find is 0.044 (80% power)."),
+            Signal("judged@10", "look", "88% against 97%: 41 unjudged docs would settle the bounds."),
+            Signal("tests", "fails", "Sign-flip permutation and paired t fall on different sides of 5%."),
+            Signal("looks", "note", "This is the 7th comparison on this query set."),
         ),
     )
 

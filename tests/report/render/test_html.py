@@ -80,8 +80,8 @@ def test_the_verdict_is_first_and_its_tone_is_said_by_a_shape():
     assert first.get("class") == "verdict good"
     assert first.find(".//{http://www.w3.org/2000/svg}circle") is not None
     pages = [
-        render(Report("t", (VerdictBlock("h", "r", tone),), (), ()), "html")
-        for tone in ("good", "caution", "bad", "neutral")
+        render(Report("t", (VerdictBlock("h", "r", mark),), (), ()), "html")
+        for mark in ("better", "unsure", "worse", "unsafe")
     ]
     shapes = {re.search('<svg class="shape".*?</svg>', page)[0] for page in pages}
     assert len(shapes) == 4

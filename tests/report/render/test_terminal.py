@@ -41,7 +41,7 @@ def test_the_first_screen_is_laid_out_as_in_the_statistics_guide():
 def test_prose_is_as_wide_as_asked_for():
     report = Report(
         "t",
-        (VerdictBlock("word " * 60, "reason " * 60, "good", cautions=("caution " * 60,)), Paragraph("x " * 200)),
+        (VerdictBlock("word " * 60, "reason " * 60, "better", cautions=("caution " * 60,)), Paragraph("x " * 200)),
         (),
         (("a", "b " * 99),),
     )
@@ -51,16 +51,14 @@ def test_prose_is_as_wide_as_asked_for():
 
 def test_signals_have_a_shape_and_a_word():
     text = render(
-        Report(
-            "t", (Signals("Trust", tuple(Signal(t, t, "w") for t in ("good", "caution", "bad", "neutral"))),), (), ()
-        ),
+        Report("t", (Signals("Trust", tuple(Signal(t, t, "w") for t in ("fine", "look", "fails", "note"))),), (), ()),
         "text",
     )
     assert [line.split()[:2] for line in text.splitlines()[3:]] == [
-        ["●", "fine"],
-        ["▲", "caution"],
-        ["■", "problem"],
-        ["○", "note"],
+        ["✓", "fine"],
+        ["!", "look"],
+        ["✗", "problem"],
+        ["·", "note"],
     ]
 
 

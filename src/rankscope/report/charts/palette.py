@@ -50,8 +50,28 @@ NOTEBOOK_CSS = (
 FG, BG, MUTED, AXIS, GRID = map(paint, ("fg", "bg", "muted", "axis", "grid"))
 SERIES = tuple(paint(f"c{i}") for i in range(1, 8))
 GOOD, BAD = SERIES[0], SERIES[1]
-TONES = {"good": GOOD, "caution": SERIES[4], "bad": BAD, "neutral": MUTED}
-TONE_MARKERS = {"good": "disc", "caution": "triangle", "bad": "square", "neutral": "diamond"}
+MARK_COLOURS = {
+    "better": GOOD,
+    "probably_better": GOOD,
+    "worse": BAD,
+    "probably_worse": BAD,
+    "same": SERIES[2],
+    "unsure": MUTED,
+    "unsafe": SERIES[3],
+    "fails": BAD,
+    "note": MUTED,
+}
+MARK_SHAPES = {
+    "better": "triangle",
+    "probably_better": "triangle",
+    "worse": "wedge",
+    "probably_worse": "wedge",
+    "same": "square",
+    "unsure": "disc",
+    "unsafe": "diamond",
+    "fails": "cross",
+    "note": "disc",
+}
 DASHES = (None, "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2 1 2", "1 2")
 MARKERS = ("disc", "square", "triangle", "diamond", "wedge", "plus", "cross")
 SHAPES = {

@@ -20,11 +20,11 @@ from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Scale, draw_x_axis, linear_axis
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import Box, Drawing, swatch
-from rankscope.report.charts.palette import AXIS, FG, GRID, MUTED, SERIES, TONE_MARKERS, TONES, marker
+from rankscope.report.charts.palette import AXIS, FG, GRID, MARK_COLOURS, MARK_SHAPES, MUTED, SERIES, marker
 from rankscope.report.charts.sources import RunData, better_of, identifier
 from rankscope.report.charts.svg import Attributes, element, group, number, rectangle, straight, text_width, tip
-from rankscope.report.comparison_pair import TONES as VERDICT_TONES
-from rankscope.report.document import Tone
+from rankscope.report.comparison_pair import VERDICT_MARKS
+from rankscope.report.document import Mark
 
 BOX, STRIP = 14, 10  # heights of the box and of the strip below it
 MARK = 3
@@ -40,7 +40,7 @@ class ForestRow(Record):
     low: float = n.NAN
     high: float = n.NAN
     note: str = ""
-    tone: Tone = "neutral"
+    mark: Mark = "unsure"
 
     @property
     def numbers(self) -> str:
@@ -62,8 +62,8 @@ class ForestChart(Chart):
             name = pair.b if comparison.baseline else f"{pair.b} - {pair.a}"
             value, low, high = map(or_nan, (pair.delta, pair.ci.low, pair.ci.high))
             code = pair.final_verdict.code
-            tone = VERDICT_TONES.get(code, "neutral")
-            rows.append(ForestRow(name, value, low, high, short_words(code, pair), tone))
+            mark = VERDICT_MARKS[code]
+            rows.append(ForestRow(name, value, low, high, short_words(code, pair), mark))
         against = f" against {comparison.baseline}" if comparison.baseline else ""
         intervals = level_words(group.compared[0]).replace("CI", "intervals")
         return cls(
@@ -79,8 +79,8 @@ class ForestChart(Chart):
     def checked(self) -> Self:
         n.require(self.rows, "comparisons")
         for row in self.rows:
-            if row.tone not in TONES:
-                raise OptionError(f"tone = {row.tone!r} is none of {', '.join(TONES)}")
+            if row.mark not in MARK_COLOURS:
+                raise OptionError(f"mark = {row.mark!r} is none of {', '.join(MARK_COLOURS)}")
         rows = [n.checked_estimate(row, row.label) for row in self.rows]
         n.require_defined((row.value for row in rows), "difference")
         if self.margin is not None and not n.checked(self.margin, "margin") > 0:
@@ -138,7 +138,7 @@ class ForestChart(Chart):
             drawing.text(layout.margin, base, row.label, width=label_width)
             room = label_width if layout.is_wide else layout.inner
             drawing.text(layout.margin, base + layout.line, row.numbers, width=room, fill=MUTED)
-            look: dict[str, Any] = {"width": note_width, "fill": TONES[row.tone], "font_weight": "600"}
+            look: dict[str, Any] = {"width": note_width, "fill": MARK_COLOURS[row.mark], "font_weight": "600"}
             if row.note and layout.is_wide:
                 drawing.text(end - note_width, drawing.middle(row_top + height / 2), row.note, **look)
             elif row.note:
@@ -154,9 +154,9 @@ def whisker(row: ForestRow, scale: Scale, y: float) -> str:
     if not math.isnan(row.low):
         parts.append(straight(scale(row.low), y, scale(row.high), y))
         parts += [straight(scale(end), y - 4, scale(end), y + 4) for end in n.finite((row.low, row.high))]
-    colour = TONES[row.tone]
+    colour = MARK_COLOURS[row.mark]
     if math.isfinite(row.value):
-        parts.append(marker(TONE_MARKERS[row.tone], scale(row.value), y, 4.5, fill=colour, stroke="none"))
+        parts.append(marker(MARK_SHAPES[row.mark], scale(row.value), y, 4.5, fill=colour, stroke="none"))
     return group(parts, stroke=colour, stroke_width=2)
 
 

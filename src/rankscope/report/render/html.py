@@ -18,7 +18,7 @@ from itertools import chain, count
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.render.interval import Axis, shared_axis, signed
-from rankscope.report.render.texts import DIGITS, MARKS, TONE_WORDS, cleaned, with_minus
+from rankscope.report.render.texts import CHECK_WORDS, DIGITS, SUPERSCRIPTS, cleaned, with_minus
 from rankscope.report.table import Cell, Table
 
 PAPER_ROWS, PAPER_COLUMNS = 200, 12  # a folded table with more rows or columns than this stays folded on paper
@@ -28,12 +28,28 @@ TRACK = 400  # the width of an estimate's drawing, in its own units
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-SHAPES: dict[doc.Tone, str] = {
-    "good": '<circle cx="8" cy="8" r="6.5"/>',
-    "caution": '<path d="M8 1.2 15.2 14.4H.8Z"/>',
-    "bad": '<path d="M2 2H14V14H2Z"/>',
-    "neutral": '<circle class="ring" cx="8" cy="8" r="5.5"/>',
+SHAPES: dict[doc.Mark, str] = {
+    "better": '<path d="M8 1.5 15 14H1Z"/>',
+    "probably_better": '<path class="ring" d="M8 3 13.5 13H2.5Z"/>',
+    "worse": '<path d="M1 2H15L8 14.5Z"/>',
+    "probably_worse": '<path class="ring" d="M2.5 3H13.5L8 13Z"/>',
+    "same": '<path d="M2 4H14V7H2ZM2 9.5H14V12.5H2Z"/>',
+    "unsure": '<circle class="ring" cx="8" cy="8" r="5.5"/>',
+    "unsafe": '<path class="ring" d="M8 1.5 14.5 8 8 14.5 1.5 8Z"/><path d="M8 1.5V14.5L1.5 8Z"/>',
+    "fine": '<path class="ring" d="M2 8.5 6.5 13 14 3.5"/>',
+    "look": '<path d="M6.5 1.5H9.5L9 10H7ZM6.8 12H9.2V14.5H6.8Z"/>',
+    "fails": '<path class="ring" d="M3 3 13 13M13 3 3 13"/>',
+    "note": '<circle class="ring" cx="8" cy="8" r="5.5"/>',
 }
+TONES: dict[doc.Mark, str] = {
+    "probably_better": "better",
+    "probably_worse": "worse",
+    "fine": "better",
+    "look": "caution",
+    "fails": "worse",
+    "note": "unsure",
+}
+"""The colour of a mark, where it has not its own."""
 
 
 def to_html(report: doc.Report) -> str:
@@ -111,6 +127,8 @@ def block_part(block: doc.Block, ids: set[str], *, level: int) -> str:
             svg = re.sub(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", "", block.svg)
             caption = f"<figcaption>{escape(block.alt)}</figcaption>"
             return f'<figure {labelled(block.title, name)}>{title}<div class="chart">{svg}</div>{caption}</figure>'
+        case doc.Facts() | doc.VerdictCounts() | doc.ChangedQueries() | doc.Shares():
+            return block_part(doc.simple(block), ids, level=level)
         case doc.Estimates():
             axis = shared_axis(block)
             rows = [
@@ -123,10 +141,12 @@ def block_part(block: doc.Block, ids: set[str], *, level: int) -> str:
             rows.append(f'<li class="ends" aria-hidden="true"><div>{ends}</div>')
             inside = f'<ul class="estimates">{"".join(rows)}</ul><p class="note">{key}.</p>'
         case doc.Bullets():
-            inside = f'<ul class="bullets">{"".join(f"<li>{escape(with_minus(item))}" for item in block.items)}</ul>'
+            kind, items = "ol" if block.numbered else "ul", (f"<li>{escape(with_minus(item))}" for item in block.items)
+            inside = f'<{kind} class="bullets">{"".join(items)}</{kind}>'
         case doc.Signals():
             items = (
-                f'<li class="{signal.tone}">{shape(signal.tone)}<span class="word">{TONE_WORDS[signal.tone]}</span>'
+                f'<li class="{tone(signal.mark)}">{shape(signal.mark)}'
+                f'<span class="word">{CHECK_WORDS[signal.mark]}</span>'
                 f"<b>{escape(signal.name)}</b><span>{escape(signal.words)}</span>"
                 for signal in block.signals
             )
@@ -145,19 +165,23 @@ def labelled(title: str, name: str) -> str:
     return f'aria-labelledby="{name}"' if title else 'aria-label="Untitled"'
 
 
-def shape(tone: doc.Tone) -> str:
-    return f'<svg class="shape" viewBox="0 0 16 16" aria-hidden="true">{SHAPES[tone]}</svg>'
+def tone(mark: doc.Mark) -> str:
+    return TONES.get(mark, mark)
+
+
+def shape(mark: doc.Mark) -> str:
+    return f'<svg class="shape" viewBox="0 0 16 16" aria-hidden="true">{SHAPES[mark]}</svg>'
 
 
 def verdict_part(verdict: doc.VerdictBlock, level: int) -> str:
     subject = f'<p class="subject">{escape(verdict.subject)}</p>' if verdict.subject else ""
     cautions = "".join(
-        f'<p class="caution">{shape("caution")}<span><b>Caution</b> {escape(with_minus(text))}</span></p>'
+        f'<p class="caution">{shape("look")}<span><b>Caution</b> {escape(with_minus(text))}</span></p>'
         for text in verdict.cautions
     )
-    headline = f'{shape(verdict.tone)}<span><span class="label">Verdict</span> {escape(verdict.headline)}</span>'
+    headline = f'{shape(verdict.mark)}<span><span class="label">Verdict</span> {escape(verdict.headline)}</span>'
     return (
-        f'<div class="verdict {verdict.tone}">{subject}<h{level} class="headline">{headline}</h{level}>'
+        f'<div class="verdict {tone(verdict.mark)}">{subject}<h{level} class="headline">{headline}</h{level}>'
         f"<p>{escape(with_minus(verdict.reason))}</p>{cautions}</div>"
     )
 
@@ -222,5 +246,5 @@ def cell_part(cell: Cell, i: int, n_names: int) -> str:
     kind = " class=n" if i < n_names else " class=w" if len(cell.text) > LONG_CELL else ""
     text = escape(cell.text if i < n_names else with_minus(cell.text))
     if not text.isascii():
-        text = MARKS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)
+        text = SUPERSCRIPTS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)
     return f"<td{kind}><b>{text}</b>" if cell.best else f"<td{kind}>{text}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rankscope.light import LightRecord
-from rankscope.report.render.texts import DIGITS, MARKS, cleaned, pairs, with_minus
+from rankscope.report.render.texts import DIGITS, SUPERSCRIPTS, cleaned, pairs, with_minus
 from rankscope.report.table import Cell, Table
 
 MATHS = pairs(r"""
@@ -35,7 +35,7 @@ LATIN_LACKING = "ĦħĸĿŀŉŦŧſ"  # letters of that range that the usual fon
 TYPOGRAPHY = "ȘșȚț–—‘’‚“”„†‡•…‰‹›€™"
 
 PIECES = re.compile(
-    rf"(?P<marks>{MARKS.pattern})"
+    rf"(?P<marks>{SUPERSCRIPTS.pattern})"
     rf"|(?P<special>[{re.escape(''.join(SPECIAL))}])"
     r"|(?P<ligature>-(?=-)|,(?=,))"
     rf"|(?P<foreign>(?:(?![ -~{LATIN}{TYPOGRAPHY}{re.escape(''.join(SPECIAL))}⁰⁴-⁹])[\s\S]|[{LATIN_LACKING}])+)"

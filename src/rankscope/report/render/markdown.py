@@ -9,24 +9,24 @@ from html import escape
 from rankscope.report import document as doc
 from rankscope.report.render.interval import text_estimate
 from rankscope.report.render.markdown_text import code, inline, paragraph, table_parts
-from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned
+from rankscope.report.render.texts import CHECK_WORDS, SHAPES, cleaned
 
 
 def to_markdown(report: doc.Report) -> str:
     report = cleaned(report)
     blocks = list(heading(report.title, 1))
-    blocks += (text for block in report.first_screen for text in block_texts(block))
+    blocks += (text for block in report.first_screen for text in block_texts(doc.simple(block)))
     for section in report.sections:
         blocks += heading(section.title, 2)
         if section.intro:
             blocks.append(paragraph(section.intro))
-        blocks += (text for block in section.blocks for text in block_texts(block))
+        blocks += (text for block in section.blocks for text in block_texts(doc.simple(block)))
     if report.footer:
         blocks += ["---", "\n".join(f"- {paragraph(name)}: {code(value)}" for name, value in report.footer)]
     return "\n\n".join(blocks) + "\n"
 
 
-def block_texts(block: doc.Block) -> Iterator[str]:
+def block_texts(block: doc.SimpleBlock) -> Iterator[str]:
     match block:
         case doc.VerdictBlock():
             if block.subject:
@@ -44,12 +44,13 @@ def block_texts(block: doc.Block) -> Iterator[str]:
             yield f"<details><summary>{escape(block.title)} ({len(block.table.rows):,} rows)</summary>"
             yield from table_parts(block.table)
             yield "</details>"
-        case doc.TableBlock() | doc.SideBySideBlock():
+        case doc.TableBlock():
             yield from heading(block.title)
             yield from table_parts(block.table)
         case _:
             yield from heading(block.title)
-            yield "\n".join(f"- {line}" for line in list_lines(block))
+            numbered = isinstance(block, doc.Bullets) and block.numbered
+            yield "\n".join(f"{'1.' if numbered else '-'} {line}" for line in list_lines(block))
 
 
 def list_lines(block: doc.Bullets | doc.Signals | doc.Estimates) -> Iterator[str]:
@@ -58,7 +59,7 @@ def list_lines(block: doc.Bullets | doc.Signals | doc.Estimates) -> Iterator[str
             yield from map(paragraph, block.items)
         case doc.Signals():
             for signal in block.signals:
-                shape, word = TONE_SHAPES[signal.tone], TONE_WORDS[signal.tone]
+                shape, word = SHAPES[signal.mark], CHECK_WORDS[signal.mark]
                 yield f"{shape} {word} · **{inline(signal.name)}** · {inline(signal.words)}"
         case doc.Estimates():
             for row in block.estimates:

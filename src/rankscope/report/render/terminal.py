@@ -11,7 +11,7 @@ from rankscope.printable import counted
 from rankscope.records import Record
 from rankscope.report import document as doc
 from rankscope.report.render.interval import text_estimate
-from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned, encodable, with_texts
+from rankscope.report.render.texts import CHECK_WORDS, SHAPES, cleaned, encodable, with_texts
 from rankscope.report.table import Table, fitted, plain_lines, rich_table, shown_notes, width_of
 
 PIPE_WIDTH = 100
@@ -22,7 +22,19 @@ NAME_WIDTH = 28  # a name that is longer than this does not push the others asid
 NARROWEST_TRACK, WIDEST_TRACK = 16, 40
 AXIS_ENDS_WIDTH = 18
 
-STYLES = {"good": "green", "caution": "yellow", "bad": "red", "neutral": "dim"}
+STYLES: dict[doc.Mark, str] = {
+    "better": "blue",
+    "probably_better": "blue",
+    "worse": "red",
+    "probably_worse": "red",
+    "same": "cyan",
+    "unsure": "",
+    "unsafe": "magenta",
+    "fine": "blue",
+    "look": "yellow",
+    "fails": "red",
+    "note": "dim",
+}
 
 
 class TextLine(Record):
@@ -80,7 +92,7 @@ def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[I
     yield TextLine(label=report.title, style="bold")
     for block in report.first_screen:
         yield TextLine()
-        yield from block_items(block, width, details=details)
+        yield from block_items(doc.simple(block), width, details=details)
     for section in report.sections:
         yield TextLine()
         yield TextLine(label=section.title, style="bold")
@@ -90,13 +102,13 @@ def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[I
         for i, block in enumerate(section.blocks):
             if i or section.intro:
                 yield TextLine()
-            yield from block_items(block, width, details=details)
+            yield from block_items(doc.simple(block), width, details=details)
     if report.footer:
         yield TextLine()
         yield from hanging(MARGIN, " · ".join(f"{name} {value}" for name, value in report.footer), width)
 
 
-def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item]:
+def block_items(block: doc.SimpleBlock, width: int, *, details: bool) -> Iterator[Item]:
     """Yield the lines of a block, and its table where it is one; without details a folded one is only named."""
     if isinstance(block, doc.Paragraph):
         yield from hanging(MARGIN, block.text, width)
@@ -107,7 +119,7 @@ def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item
     yield from content_items(block, width, details=details)
 
 
-def content_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item]:
+def content_items(block: doc.SimpleBlock, width: int, *, details: bool) -> Iterator[Item]:
     """Yield what stands below the title of a block."""
     match block:
         case doc.Estimates():
@@ -115,13 +127,13 @@ def content_items(block: doc.Block, width: int, *, details: bool) -> Iterator[It
         case doc.Signals():
             yield from signals_lines(block, width)
         case doc.Bullets():
-            for item in block.items:
-                yield from hanging(f"{MARGIN}- ", item, width)
+            for i, item in enumerate(block.items, 1):
+                yield from hanging(f"{MARGIN}{i}. " if block.numbered else f"{MARGIN}- ", item, width)
         case doc.Figure():
             yield from hanging(f"{MARGIN}chart: ", block.alt, width, style="dim")
         case doc.TableBlock(folded=True) if not details:
             yield TextLine(f"{MARGIN}{counted(len(block.table.rows), 'row')}, not shown here")
-        case doc.TableBlock() | doc.SideBySideBlock():
+        case doc.TableBlock():
             yield block.table
 
 
@@ -129,8 +141,8 @@ def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:
     if verdict.subject:
         yield TextLine(verdict.subject)
         yield TextLine()
-    statements = [("VERDICT", f"{verdict.headline} {verdict.reason}", STYLES[verdict.tone])]
-    statements += (("CAUTION", caution, STYLES["caution"]) for caution in verdict.cautions)
+    statements = [("VERDICT", f"{verdict.headline} {verdict.reason}", STYLES[verdict.mark])]
+    statements += (("CAUTION", caution, STYLES["look"]) for caution in verdict.cautions)
     for word, text, style in statements:
         yield from hanging(f"{MARGIN}{word:<{LABEL_WIDTH}}", text, width, style=f"bold {style}")
 
@@ -138,9 +150,9 @@ def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:
 def signals_lines(block: doc.Signals, width: int) -> Iterator[TextLine]:
     name_width = common_width([signal.name for signal in block.signals])
     for signal in block.signals:
-        shape = f"{TONE_SHAPES[signal.tone]} {TONE_WORDS[signal.tone]}"
+        shape = f"{SHAPES[signal.mark]} {CHECK_WORDS[signal.mark]}"
         margin = f"{MARGIN}{shape:<{LABEL_WIDTH}}  {padded(signal.name, name_width)}  "
-        yield from hanging(margin, signal.words, width, style=STYLES[signal.tone])
+        yield from hanging(margin, signal.words, width, style=STYLES[signal.mark])
 
 
 def estimates_lines(block: doc.Estimates, width: int) -> Iterator[TextLine]:

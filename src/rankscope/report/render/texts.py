@@ -7,18 +7,31 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from rankscope import light
 from rankscope.printable import printable
 from rankscope.report.table import Cell, Table
 
 Part = TypeVar("Part")
 
-NOT_READ = frozenset({"svg", "tone"})  # fields that hold a text which nobody reads
+NOT_READ = frozenset({"svg", "mark"})  # fields that hold a text which nobody reads
 
-TONE_WORDS = {"good": "fine", "caution": "caution", "bad": "problem", "neutral": "note"}
-TONE_SHAPES = {"good": "●", "caution": "▲", "bad": "■", "neutral": "○"}
-"""Shapes that differ, for those who do not see the colours."""
+CHECK_WORDS = {"fine": "fine", "look": "look", "fails": "problem", "note": "note"}
+SHAPES = {
+    "better": "▲",
+    "probably_better": "△",
+    "worse": "▼",
+    "probably_worse": "▽",
+    "same": "=",
+    "unsure": "○",
+    "unsafe": "◆",
+    "fine": "✓",
+    "look": "!",
+    "fails": "✗",
+    "note": "·",
+}
+"""Of every mark; they differ for those who do not see the colours."""
 
-MARKS = re.compile("[⁰¹²³⁴-⁹]+(?:,[⁰¹²³⁴-⁹]+)*")  # superscript numbers, as `document.marked` writes them
+SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹]+(?:,[⁰¹²³⁴-⁹]+)*")  # superscript numbers, as `document.marked` writes them
 DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -30,7 +43,7 @@ def pairs(text: str) -> dict[str, str]:
 
 # The first line is what renderers draw with: one character for one, so that columns stay in place.
 ASCII = pairs("""
-    ● o ▲ ! ■ x ○ - ─ - ━ = ┿ + · . • -
+    ● o ▲ ^ △ ^ ▼ v ▽ v ○ o ◆ # ✓ + ✗ x ─ - ━ = ┿ + · . • -
     − - – - — -- … ... ‘ ' ’ ' “ " ” " ± +/- × x ≤ <= ≥ >= → -> ← <- ∩ & ∪ |
     Δ delta α alpha κ kappa λ lambda σ sigma τ tau ⁰ ^0 ¹ ^1 ² ^2 ³ ^3 ⁴ ^4 ⁵ ^5 ⁶ ^6 ⁷ ^7 ⁸ ^8 ⁹ ^9
 """) | {"\xa0": " ", "\u202f": " "}
@@ -75,7 +88,7 @@ def with_texts(part: Part, change: Callable[[str], str]) -> Part:
     elif isinstance(part, Table):
         rows = [[Cell(change(cell.text), change(cell.raw), cell.best) for cell in row] for row in part.rows]
         header, notes = ([change(text) for text in texts] for texts in (part.header, part.notes))
-        changed = Table(header, rows, part.n_name_columns, notes, part.optional)
+        changed = light.replace(part, header=header, rows=rows, notes=notes)
     elif part is not None and not isinstance(part, int | float):
         from rankscope.records import replace
 

@@ -70,7 +70,7 @@ def table_part(table: Table, label: str, page: Page, *, is_detail: bool) -> str:
         choice = f'<label class="all-columns"><input type="checkbox">Show all {n_columns} columns</label>'
     return (
         f'<div class="wide{" fold" if fold else ""}{fold}">{choice}'
-        f'<div class="scroll" role="region" tabindex="0" {label}><table {label}>'
+        f'<div class="scroll" role="group" tabindex="0" {label}><table {label}>'
         f"<thead><tr>{header}<tbody>\n{rows}</table></div></div>"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rankscope.records import Record
 from rankscope.report.charts.drawing import Box, Drawing
@@ -154,29 +155,39 @@ def draw_y_axis(
 
 
 def draw_x_axis(drawing: Drawing, axis: Axis, scale: Scale, box: Box, label: str, *, grid: bool = False) -> None:
-    """Draw a level axis below the plot with its ticks and its name, and move below it."""
+    """Draw a level axis below the plot with its ticks and its name, and move below it; its zero is always labelled."""
     places = [scale(tick) for tick in axis.ticks]
     if grid:
         drawing.add(group((straight(x, box.top, x, box.bottom) for x in places), stroke=GRID))
     drawing.add(straight(box.left, box.bottom, box.right, box.bottom, stroke=AXIS))
     drawing.add(group((straight(x, box.bottom, x, box.bottom + TICK) for x in places), stroke=AXIS))
     drawing.y = box.bottom + TICK
-    write_below(drawing, places, axis.labels)
+    write_ticks(drawing, axis, scale)
     axis_name(drawing, label, box)
 
 
-def write_below(drawing: Drawing, places: Iterable[float], labels: Iterable[str]) -> None:
+def write_ticks(drawing: Drawing, axis: Axis, scale: Scale, *, strong_zero: bool = False) -> None:
+    """Write the labels of a level axis, both ends and zero before others where not all have room."""
+    last = len(axis.ticks) - 1
+    order = sorted(range(last + 1), key=lambda i: (axis.ticks[i] != 0, i not in (0, last), i))
+    strong = [i for i in order if strong_zero and axis.ticks[i] == 0]
+    places, labels = ([values[i] for i in order] for values in ([scale(tick) for tick in axis.ticks], axis.labels))
+    write_below(drawing, places, labels, n_strong=len(strong))
+
+
+def write_below(drawing: Drawing, places: Iterable[float], labels: Iterable[str], *, n_strong: int = 0) -> None:
     """Write labels centred at their places, the first ones first, leaving out those that would touch another."""
     layout = drawing.layout
     base = drawing.y + layout.size * 1.1 + 4
     taken: list[tuple[float, float]] = []
-    for place, label in zip(places, labels, strict=True):
-        half = text_width(label, layout.size) / 2
+    for i, (place, label) in enumerate(zip(places, labels, strict=True)):
+        look: dict[str, Any] = {"font_weight": "600"} if i < n_strong else {"fill": MUTED}
+        half = text_width(label, layout.size, bold=i < n_strong) / 2
         centre = min(max(place, half + 2), layout.width - half - 2)
         left, right = centre - half - BETWEEN_LABELS / 2, centre + half + BETWEEN_LABELS / 2
         if all(right <= other_left or left >= other_right for other_left, other_right in taken):
             taken.append((left, right))
-            drawing.text(centre, base, label, text_anchor="middle", fill=MUTED)
+            drawing.text(centre, base, label, text_anchor="middle", **look)
     drawing.space(layout.line + 6)
 
 

@@ -120,22 +120,33 @@ def short_power(text: str) -> str:
 
 
 def plot_with_axes(
-    drawing: Drawing, x: Axis, y: Axis, *, x_label: str, y_label: str, height: float, width: float | None = None
+    drawing: Drawing,
+    x: Axis,
+    y: Axis,
+    *,
+    x_label: str,
+    y_label: str,
+    height: float,
+    width: float | None = None,
+    free: float = 0,
 ) -> Plot:
-    """Draw both axes below what stands already, and return the place between them; `width` is centred."""
-    box, scale_y = draw_y_axis(drawing, y, y_label, height=height, width=width)
+    """Draw both axes below what stands already, and return the place between them; `width` is centred.
+
+    So much is left free at the right, for names of lines.
+    """
+    box, scale_y = draw_y_axis(drawing, y, y_label, height=height, width=width, free=free)
     scale_x = x.scale(box.left, box.right)
     draw_x_axis(drawing, x, scale_x, box, x_label, grid=True)
     return Plot(box, scale_x, scale_y)
 
 
 def draw_y_axis(
-    drawing: Drawing, axis: Axis, label: str, *, height: float, width: float | None = None
+    drawing: Drawing, axis: Axis, label: str, *, height: float, width: float | None = None, free: float = 0
 ) -> tuple[Box, Scale]:
     """Draw an upright axis: its name above it, its ticks with a thin line each across the plot, which is returned."""
     layout = drawing.layout
     left = layout.margin + max(text_width(text, layout.size) for text in axis.labels) + GAP + TICK
-    right = layout.width - layout.margin - 12
+    right = layout.width - layout.margin - max(free, 12)
     if width is not None and right - left > width:
         left += (right - left - width) / 2
         right = left + width

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from rankscope.records import Record
@@ -178,12 +179,23 @@ def draw_x_axis(drawing: Drawing, axis: Axis, scale: Scale, box: Box, label: str
 
 
 def write_ticks(drawing: Drawing, axis: Axis, scale: Scale, *, strong_zero: bool = False) -> None:
-    """Write the labels of a level axis, both ends and zero before others where not all have room."""
+    """Write the labels of a level axis: each, or every second and so on from zero, so that they are evenly apart.
+
+    An axis without zero has the labels of both ends before others.
+    """
     last = len(axis.ticks) - 1
-    order = sorted(range(last + 1), key=lambda i: (axis.ticks[i] != 0, i not in (0, last), i))
-    strong = [i for i in order if strong_zero and axis.ticks[i] == 0]
-    places, labels = ([values[i] for i in order] for values in ([scale(tick) for tick in axis.ticks], axis.labels))
-    write_below(drawing, places, labels, n_strong=len(strong))
+    places = [scale(tick) for tick in axis.ticks]
+    order = sorted(range(last + 1), key=lambda i: (i not in (0, last), i))
+    if 0 in axis.ticks:
+        zero = axis.ticks.index(0)
+        halves = [text_width(text, drawing.layout.size, bold=strong_zero) / 2 for text in axis.labels]
+        for stride in range(1, last + 2):
+            order = sorted((i for i in range(last + 1) if (i - zero) % stride == 0), key=lambda i: i != zero)
+            ends = sorted((places[i] - halves[i], places[i] + halves[i]) for i in order)
+            if all(left + BETWEEN_LABELS <= right for (_, left), (right, _) in pairwise(ends)):
+                break
+    n_strong = int(strong_zero and 0 in axis.ticks)
+    write_below(drawing, [places[i] for i in order], [axis.labels[i] for i in order], n_strong=n_strong)
 
 
 def write_below(drawing: Drawing, places: Iterable[float], labels: Iterable[str], *, n_strong: int = 0) -> None:

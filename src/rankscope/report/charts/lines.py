@@ -35,7 +35,8 @@ from rankscope.stats.interval import LEVEL, percent
 
 MOST_COLOURED = 4
 """Of more lines the best and the baseline are drawn strong; the others are thin and grey, named by tooltips."""
-LEADER = 18  # from the end of a line to its name
+SAMPLE = 22  # length of the piece of a line beside its name
+LEADER = SAMPLE + 12  # from the plot to a name
 MOST_MARKED = 16  # points of a line with markers; a lone point always has one
 WIDE_RANGE = 20  # from this ratio on the cut-offs stand on a logarithmic axis
 TENTHS = tuple(i / 10 for i in range(0, 11, 2))
@@ -157,7 +158,9 @@ class CurvesChart(Chart):
             line = self.lines[mine.index]
             drawing.add(path_of(line, plot, **mine.stroke))
             markers = (
-                marker(mine.shape, plot.x(line.x[j]), plot.y(line.y[j]), 3.8, tip(f"{line.name}: {line.point_words(j)}"))
+                marker(
+                    mine.shape, plot.x(line.x[j]), plot.y(line.y[j]), 3.8, tip(f"{line.name}: {line.point_words(j)}")
+                )
                 for stretch in line.stretches()
                 for j in stretch
                 if len(line.x) <= MOST_MARKED or len(stretch) == 1
@@ -263,26 +266,27 @@ def names_width(drawing: Drawing, strong: Sequence[StrongLine]) -> float:
 
 
 def name_ends(drawing: Drawing, plot: Plot, strong: Sequence[StrongLine], lines: Sequence[ChartLine]) -> None:
-    """Write the names of lines beside their last points, apart from one another, with a thin line to each."""
+    """Write the names of lines beside their last points, apart from one another, each with a piece of its line."""
     layout, box = drawing.layout, plot.box
     ends = []
     for mine in strong:
         line = lines[mine.index]
         known = [i for i, y in enumerate(line.y) if math.isfinite(y)]
         if known:
-            ends.append((plot.y(line.y[known[-1]]), plot.x(line.x[known[-1]]), mine))
+            ends.append((plot.y(line.y[known[-1]]), mine))
     ends.sort(key=lambda end: end[0])
     below = box.top - layout.line
     places = []
-    for y, _, _ in ends:
+    for y, _ in ends:
         below = max(y, below + layout.line)
         places.append(below)
     limit = box.bottom
     for i in reversed(range(len(places))):
         places[i] = limit = min(places[i], limit)
         limit -= layout.line
-    for (y, x, mine), place in zip(ends, places, strict=True):
+    for (_, mine), place in zip(ends, places, strict=True):
         start = box.right + LEADER
-        drawing.add(straight(x + 4, y, start - 3, place, stroke=mine.colour, stroke_width=0.75))
+        drawing.add(straight(start - 4 - SAMPLE, place, start - 4, place, **mine.stroke))
+        drawing.add(marker(mine.shape, start - 4 - SAMPLE / 2, place, 3.4, fill=mine.colour))
         room = layout.width - layout.margin - start
         drawing.text(start, drawing.middle(place), mine.label, width=room, fill=mine.colour)

@@ -1,4 +1,4 @@
-"""The marks of verdicts: a shape for each, so that they can be told apart without colour, in the tone of the verdict."""
+"""The marks of verdicts: a shape for each, so that they differ without colour, in the tone of the verdict."""
 
 from __future__ import annotations
 

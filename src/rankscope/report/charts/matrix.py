@@ -17,7 +17,7 @@ from rankscope.report.charts import numbers as n
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing
 from rankscope.report.charts.marks import TURNED, form_of, look_of, verdict_marker
-from rankscope.report.charts.palette import GRID, MARK_COLOURS, MUTED
+from rankscope.report.charts.palette import GRID, MARK_COLOURS, MARK_TINTS, MUTED
 from rankscope.report.charts.sources import identifier, systems_in_order
 from rankscope.report.charts.svg import element, group, number, one_line, straight, text_width, tip
 from rankscope.report.comparison_pair import VERDICT_MARKS
@@ -29,14 +29,13 @@ LEAST_CELL, LARGEST_CELL = 10.5, 24.0
 ROW = 20.0
 MOST_TIPS = 100
 """Of more pairs the narrow picture, which is mostly seen without a pointer, has no tooltips."""
-TINT = 0.13  # opacity of the tone below a mark
 ORDER: list[str] = list(MARK_COLOURS)
 AHEAD: tuple[Mark, ...] = ("better", "probably_better")
 BEHIND: tuple[Mark, ...] = ("worse", "probably_worse")
 
 
 class MatrixCell(Record):
-    """The verdict on a row's system against a column's, as a mark and in words, with the difference where it is known."""
+    """The verdict on a row's system against a column's, as a mark and in words, and the difference, if known."""
 
     row: str
     column: str
@@ -123,14 +122,18 @@ class MatrixChart(Chart):
         found: dict[Mark, dict[str, None]] = {}
         for cell in self.cells:
             found.setdefault(cell.mark, {})[cell.verdict] = None
-        return {mark: " or ".join(words) for mark, words in sorted(found.items(), key=lambda item: ORDER.index(item[0]))}
+        return {
+            mark: " or ".join(words) for mark, words in sorted(found.items(), key=lambda item: ORDER.index(item[0]))
+        }
 
     def alt(self) -> str:
         decided = sum(cell.mark in (*AHEAD, *BEHIND) for cell in self.cells)
         first = self.names[0]
         beaten = sum(cell.mark in AHEAD for cell in self.cells if cell.row == first)
         told = f"{decided:,} of {counted(len(self.cells), 'pair')} are told apart in {self.measure}"
-        return f"{told}; {first}, the first of {len(self.names):,} systems, is better or probably better than {beaten:,}."
+        return (
+            f"{told}; {first}, the first of {len(self.names):,} systems, is better or probably better than {beaten:,}."
+        )
 
     def draw(self, drawing: Drawing) -> None:
         layout, names = drawing.layout, self.names
@@ -186,7 +189,7 @@ class MatrixChart(Chart):
                 forms.setdefault(cell.mark, []).append(mark)
         for mark, outline in tints.items():
             if mark != "unsure":
-                drawing.add(element("path", d=outline, fill=MARK_COLOURS[mark], fill_opacity=TINT))
+                drawing.add(element("path", d=outline, fill=MARK_TINTS[mark]))
             drawing.add(group(forms[mark], **look_of(mark)))
         drawing.y = top + n_rows * height + 12
 

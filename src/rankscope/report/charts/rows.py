@@ -17,11 +17,11 @@ from rankscope.measures.scores import Scores
 from rankscope.printable import counted
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import Scale, axis_name, draw_x_axis, linear_axis, write_ticks
+from rankscope.report.charts.axes import Axis, Scale, axis_name, draw_x_axis, linear_axis, write_ticks
 from rankscope.report.charts.chart import Better, Chart
-from rankscope.report.charts.drawing import Box, Drawing, swatch
+from rankscope.report.charts.drawing import Box, ChartLayout, Drawing, swatch
 from rankscope.report.charts.marks import TURNED, verdict_marker
-from rankscope.report.charts.palette import FG, GRID, MARK_COLOURS, MUTED, SERIES, marker
+from rankscope.report.charts.palette import BG, FG, GRID, MARK_COLOURS, MUTED, RAMP, marker
 from rankscope.report.charts.sources import RunData, by_mean, identifier, systems_in_order
 from rankscope.report.charts.svg import (
     Attributes,
@@ -37,7 +37,6 @@ from rankscope.report.charts.svg import (
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import Mark
 
-BOX, STRIP = 14, 10  # heights of the box and of the strip below it
 MARK = 3
 """From one mark of the strip to the next; scores nearer than that share one."""
 BAND = 0.13  # opacity of the margin
@@ -118,12 +117,14 @@ class ForestChart(Chart):
         verdicts = ", ".join(f"{count:,} {note}" for note, count in counts.items())
         known = [row for row in rows if math.isfinite(row.value)]
         if len(rows) == 1:
-            return f"The difference in {self.measure}{zero}, {rows[0].label}: {rows[0].numbers}, {rows[0].note}.".replace(
-                ", .", "."
+            return (
+                f"The difference in {self.measure}{zero}, {rows[0].label}: {rows[0].numbers}, {rows[0].note}.".replace(
+                    ", .", "."
+                )
             )
         ends = [max(known, key=lambda row: row.value), min(known, key=lambda row: row.value)]
-        extremes = " and ".join(f"{way} {row.label} {row.numbers}" for way, row in zip(("highest", "lowest"), ends))
-        found = "; ".join(filter(None, (verdicts, extremes)))
+        highest, lowest = (f"{row.label} {row.numbers}" for row in ends)
+        found = "; ".join(filter(None, (verdicts, f"highest {highest}, lowest {lowest}")))
         return f"{counted(len(rows), 'difference')} in {self.measure}{zero}: {found}."
 
     def draw(self, drawing: Drawing) -> None:
@@ -131,7 +132,43 @@ class ForestChart(Chart):
         if margin:
             drawing.legend([(swatch(fill=MUTED, fill_opacity=BAND), f"within ±{n.shown(margin)}: too small to matter")])
         edges = [edge for row in rows for edge in (row.value, row.low, row.high)]
-        axis = linear_axis([*edges, *([0.0, margin, -margin] if margin else [0.0])], n_ticks=5 if layout.is_wide else 4)
+        axis = linear_axis([*edges, *([0.0, margin, -margin] if margin else [0.0])], n_ticks=4)
+        columns = ForestColumns.of(rows, layout)
+        left, right, end = columns.left, columns.right, layout.width - layout.margin
+        if len(rows) > LONG:
+            write_ticks(drawing, axis, axis.scale(left, right), strong_zero=True)
+        box = Box(left, drawing.y, right, drawing.y + len(rows) * columns.height)
+        scale = axis.scale(left, right)
+        tops = [box.top + i * columns.height for i in range(len(rows))]
+        drawing.add(group((straight(layout.margin, y, end, y) for y in (*tops, box.bottom)), stroke=GRID))
+        tracks = [(box.top, box.bottom)] if layout.is_wide else [(y + layout.line, y + columns.height) for y in tops]
+        drawing.add(*forest_ground(axis, scale, tracks, margin))
+        for row, top in zip(rows, tops, strict=True):
+            columns.write(drawing, row, top)
+            if not row.own:
+                drawing.add(whisker(row, scale, top + columns.middle))
+        drawing.y = box.bottom
+        write_ticks(drawing, axis, scale, strong_zero=True)
+        side = "right" if self.better == "higher" else "left"
+        axis_name(drawing, f"difference in {self.measure} ({side} of zero: better)", box)
+
+
+class ForestColumns(Record):
+    """Where the parts of a row stand: name, track, numbers and verdict side by side, or in two lines."""
+
+    left: float
+    right: float
+    """Of the track."""
+    height: float
+    middle: float
+    """Of the track within a row."""
+    names: float
+    numbers: float
+    notes: float
+    """Widths of texts."""
+
+    @classmethod
+    def of(cls, rows: Sequence[ForestRow], layout: ChartLayout) -> ForestColumns:
         names, numbers, notes = (
             max(text_width(one_line(text), layout.size) for text in texts) + GAP
             for texts in zip(*((row.label, row.numbers, row.note) for row in rows), strict=True)
@@ -142,50 +179,37 @@ class ForestChart(Chart):
             numbers = min(numbers, layout.inner * 0.3)
             names = min(names, max(layout.inner * 0.26, layout.inner - numbers - notes - LEAST_TRACK))
             left, right = layout.margin + names + 8, end - notes - numbers - 8
-            height, middle = 26.0, 13.0
-        else:
-            numbers = min(numbers, layout.inner * 0.6)
-            names = layout.inner - numbers
-            left, right = layout.margin + 8, end - notes - 8
-            height = layout.line + (21 if len(rows) <= LONG else 17)
-            middle = (layout.line + height) / 2
-        if len(rows) > LONG:
-            write_ticks(drawing, axis, axis.scale(left, right), strong_zero=True)
-        box = Box(left, drawing.y, right, drawing.y + len(rows) * height)
-        scale = axis.scale(left, right)
-        tops = [box.top + i * height for i in range(len(rows))]
-        drawing.add(group((straight(layout.margin, y, end, y) for y in (*tops, box.bottom)), stroke=GRID))
-        tracks = [(box.top, box.bottom)] if layout.is_wide else [(y + layout.line, y + height) for y in tops]
-        if margin:
-            sides = scale(-margin), scale(margin)
-            bands = (rectangle(sides[0], top, sides[1], bottom) for top, bottom in tracks)
-            drawing.add(group(bands, fill=MUTED, fill_opacity=BAND))
-        uprights = [[(scale(tick), *track) for tick in axis.ticks for track in tracks]]
-        uprights.append([(scale(0), *track) for track in tracks])
-        grid, zero = (
-            "".join(f"M{number(x)} {number(top)}V{number(bottom)}" for x, top, bottom in lines) for lines in uprights
-        )
-        drawing.add(element("path", d=grid, stroke=GRID), element("path", d=zero, stroke=FG, stroke_width=1.25))
-        for row, top in zip(rows, tops, strict=True):
-            centre = top + middle
-            base = drawing.middle(centre) if layout.is_wide else top + layout.size * 1.15
-            drawing.text(layout.margin, base, row.label, width=names - GAP)
-            number_end = end - notes - 8 if layout.is_wide else end
-            drawing.text(number_end, base, row.numbers, width=numbers - GAP, text_anchor="end", fill=MUTED)
-            word = drawing.middle(centre)
-            if row.own:
-                drawing.text(end - notes + GLYPH, word, row.note, width=notes - GLYPH, fill=MUTED)
-                continue
-            if row.note:
-                drawing.add(verdict_marker(row.mark, end - notes + 6, centre, 4.4))
-                drawing.text(
-                    end - notes + GLYPH, word, row.note, width=notes - GLYPH, fill=MARK_COLOURS[row.mark]
-                )
-            drawing.add(whisker(row, scale, centre))
-        drawing.y = box.bottom
-        write_ticks(drawing, axis, scale, strong_zero=True)
-        side = "right" if self.better == "higher" else "left"
-        axis_name(drawing, f"difference in {self.measure} ({side} of zero: better)", box)
+            return cls(left, right, 26.0, 13.0, names, numbers, notes)
+        numbers = min(numbers, layout.inner * 0.6)
+        height = layout.line + (21 if len(rows) <= LONG else 17)
+        left, right, middle = layout.margin + 8, end - notes - 8, (layout.line + height) / 2
+        return cls(left, right, height, middle, layout.inner - numbers, numbers, notes)
+
+    def write(self, drawing: Drawing, row: ForestRow, top: float) -> None:
+        """Write the name, the numbers and the verdict with its mark."""
+        layout, centre = drawing.layout, top + self.middle
+        end, word = layout.width - layout.margin, drawing.middle(centre)
+        base = word if layout.is_wide else top + layout.size * 1.15
+        drawing.text(layout.margin, base, row.label, width=self.names - GAP)
+        place = end - self.notes - 8 if layout.is_wide else end
+        drawing.text(place, base, row.numbers, width=self.numbers - GAP, text_anchor="end", fill=MUTED)
+        if row.note and not row.own:
+            drawing.add(verdict_marker(row.mark, end - self.notes + 6, centre, 4.4))
+        colour = MUTED if row.own else MARK_COLOURS[row.mark]
+        drawing.text(end - self.notes + GLYPH, word, row.note, width=self.notes - GLYPH, fill=colour)
+
+
+def forest_ground(
+    axis: Axis, scale: Scale, tracks: Sequence[tuple[float, float]], margin: float | None
+) -> Iterator[str]:
+    """Yield what lies below the intervals: the margin as a band, a thin line per tick, and zero in ink."""
+    if margin:
+        left, right = scale(-margin), scale(margin)
+        bands = (rectangle(left, top, right, bottom) for top, bottom in tracks)
+        yield group(bands, fill=MUTED, fill_opacity=BAND)
+    for ticks, look in ((axis.ticks, {"stroke": GRID}), ((0.0,), {"stroke": FG, "stroke_width": 1.25})):
+        lines = (f"M{number(scale(t))} {number(top)}V{number(bottom)}" for t in ticks for top, bottom in tracks)
+        yield element("path", d="".join(lines), **look)
 
 
 def forest_rows(group: QueryGroup, order: Sequence[str], zero: str | None, role: str) -> Iterator[ForestRow]:
@@ -306,14 +330,18 @@ class DistributionChart(Chart):
             return f"The scores of {self.measure} over queries, {self.spreads[0].words}."
         highest, lowest = (end(self.spreads, key=lambda spread: spread.median) for end in (max, min))
         systems = f"Of {len(self.spreads):,} systems"
-        return f"{systems} the median {self.measure} of a query is highest for {highest.words}; lowest for {lowest.words}."
+        return (
+            f"{systems} the median {self.measure} of a query is highest for {highest.words}; lowest for {lowest.words}."
+        )
 
     def draw(self, drawing: Drawing) -> None:
         layout, spreads = drawing.layout, self.spreads
         axis = linear_axis(value for s in spreads for value in (*s.values, s.low, s.high, s.mean))
         label_width = min(max(text_width(s.name, layout.size) for s in spreads), layout.inner * 0.3)
         left = layout.margin + (label_width + 20 if layout.is_wide else 14)
-        row_height = BOX + STRIP + (16 if layout.is_wide else 14 + layout.line)
+        is_long = len(spreads) > LONG
+        box_height, strip, air = (14, 10, 16) if not is_long else (10, 6, 8) if layout.is_wide else (8, 5, 4)
+        row_height = box_height + strip + (air if layout.is_wide else air - 2 + layout.line)
         box = Box(left, drawing.y, layout.width - layout.margin - 14, drawing.y + len(spreads) * row_height)
         scale = axis.scale(box.left, box.right)
         drawing.add(group((straight(scale(t), box.top, scale(t), box.bottom) for t in axis.ticks), stroke=GRID))
@@ -322,32 +350,37 @@ class DistributionChart(Chart):
         for i, spread in enumerate(spreads):
             top = box.top + i * row_height
             if layout.is_wide:
-                drawing.text(layout.margin, drawing.middle(top + 8 + BOX / 2), spread.name, width=label_width)
+                base = drawing.middle(top + (air + box_height) / 2)
+                drawing.text(layout.margin, base, spread.name, width=label_width)
             else:
                 drawing.text(layout.margin, top + layout.size * 1.1, spread.name, width=layout.inner)
-            drawing.add(box_and_strip(spread, counts[i], most, scale, top + row_height - BOX - STRIP - 8))
+            place = top + row_height - box_height - strip - air / 2
+            drawing.add(box_and_strip(spread, counts[i], most, scale, (place, box_height, strip)))
         draw_x_axis(drawing, axis, scale, box, self.measure)
         mean = "; diamond: mean" if n.finite(spread.mean for spread in spreads) else ""
         strip = "; marks below: scores" + (", higher where more queries share one" if most > 1 else "")
         drawing.notes([f"box: middle half of the queries; bold line: median{mean}{strip}"])
 
 
-def box_and_strip(spread: ScoreSpread, counts: Counter[int], most: int, scale: Scale, top: float) -> str:
+def box_and_strip(
+    spread: ScoreSpread, counts: Counter[int], most: int, scale: Scale, heights: tuple[float, float, float]
+) -> str:
     """Return the box and the strip of one system: marks are the longer the more queries share the place."""
-    middle, colour = top + BOX / 2, SERIES[0]
+    top, height, strip = heights
+    middle, bottom, colour = top + height / 2, top + height, MUTED
     parts = [
         tip(f"{spread.words}, mean {n.shown(spread.mean)}, {counted(len(spread.values), 'query')}"),
         straight(scale(spread.low), middle, scale(spread.q1), middle, stroke=colour),
         straight(scale(spread.q3), middle, scale(spread.high), middle, stroke=colour),
-        rectangle(scale(spread.q1), top, scale(spread.q3), top + BOX, fill=colour, fill_opacity=0.2, stroke=colour),
-        straight(scale(spread.median), top, scale(spread.median), top + BOX, stroke=FG, stroke_width=2.5),
+        rectangle(scale(spread.q1), top, scale(spread.q3), bottom, fill=RAMP[2], stroke=colour),
+        straight(scale(spread.median), top, scale(spread.median), bottom, stroke=FG, stroke_width=2.5),
     ]
     marks = ""
     for place, count in sorted(counts.items()):
-        marks += f"M{place * MARK} 0v{round(3 + (STRIP - 3) * (count - 1) / max(most - 1, 1))}"
+        marks += f"M{place * MARK} 0v{round(3 + (strip - 3) * (count - 1) / max(most - 1, 1))}"
     if marks:
         look: Attributes = {"stroke": colour, "stroke_width": 1.2, "stroke_opacity": 0.75}
-        parts.append(element("path", d=marks, transform=f"translate(0 {number(top + BOX + 3)})", **look))
+        parts.append(element("path", d=marks, transform=f"translate(0 {number(bottom + 3)})", **look))
     if n.finite([spread.mean]):
-        parts.append(marker("diamond", scale(spread.mean), middle, 3.5, fill=SERIES[1]))
+        parts.append(marker("diamond", scale(spread.mean), middle, 3.2, fill=BG, stroke=FG))
     return group(parts)

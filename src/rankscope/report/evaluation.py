@@ -33,8 +33,13 @@ def primary_of(scores: Scores) -> str:
 
 
 def best_first(scores: Scores) -> Scores:
-    """Return the scores with the runs in the order of the primary measure; those without a score are last."""
+    """Return the scores with the runs in the order of the primary measure; those without a score are last.
+
+    Where the means are not over the same queries there is no such order, and the runs stay as they were given.
+    """
     primary = primary_of(scores)
+    if not is_over_same_queries(scores, primary):
+        return scores
 
     def place(run: RunScores) -> tuple[bool, float]:
         value = run.aggregate_of(primary).value

@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "alpha", type=float, metavar="X")
     add_option(parser, "n_resamples", "--resamples", type=int, metavar="B")
     add_option(parser, "seed", type=int, metavar="N")
+    add_option(parser, "order", metavar="WORD")
     options.add_chart_option(parser, "comparison", "write one chart to -o FILE.svg or .png")
     add_option(parser, "anyway", action="store_true")
     options.add_gate_options(parser)

@@ -17,7 +17,7 @@ from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import show, words
 from rankscope.data.loading import load_qrels
-from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
+from rankscope.errors import OptionError, RankscopeError, RankscopeWarning, did_you_mean
 from rankscope.evaluation import (
     UNJUDGED_QUERIES,
     EvaluateRequest,
@@ -30,9 +30,11 @@ from rankscope.light import replace
 from rankscope.measures.scores import Scores, reaches
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import (
+    best_first,
     in_words,
     json_lines,
     lines_in_words,
+    primary_of,
     query_table,
     readable_table,
     summary_table,
@@ -45,10 +47,17 @@ from rankscope.report.table import print_table, to_csv, transposed
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
     from rankscope.comparison.gate import GateCheck, GatePolicy
+    from rankscope.comparison.records import Comparison
     from rankscope.report.charts.sources import RunData
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
 FORMATS_WITH_WORDS = ("table", "json", "csv", "markdown", "latex", "html")
+FORMATS_IN_ORDER = ("table", "markdown", "latex", "html", "json", "jsonl", "csv")
+FORMATS_TO_READ = ("table", "markdown", "latex", "html")
+"""Those in which the best run comes first, unless --order says otherwise."""
+ORDERS = {"score": "by the first measure, the best first", "given": "as on the command line"}
+MOST_COMPARED = 50
+"""More runs than this are not compared with one another for a page: that takes a while, and compare does it."""
 FORMATS_WITH_INTERVALS = ("table", "json", "csv", "markdown", "latex")
 BY_EXTENSION = {
     ".json": "json",
@@ -95,6 +104,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
     intervals = "show an interval for every mean; there is none for one query, or where all score the same"
     parser.add_argument("--intervals", action="store_true", help=intervals)
+    order = f"the order of the runs (default: score where people read, given in json, jsonl and csv)\n{words(ORDERS)}"
+    parser.add_argument("--order", metavar="WORD", help=order)
     options.add_format_option(parser, *FORMATS, by_extension=BY_EXTENSION)
     options.add_output_option(parser)
     options.add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
@@ -125,14 +136,30 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
         if args.intervals:
             raise OptionError("--chart and --intervals do not go together", hint="leave --intervals out")
+        if args.order is not None:
+            raise OptionError("--chart and --order do not go together", hint="leave --order out")
         options.check_chart(args.chart, "runs", args.output)
         options.save_chart(args.chart, "runs", args.output, run_data(args))
         return FINE
     form = options.chosen_format(args)
+    check_order(args.order, form)
     if has_limits or form == "junit":
         return run_with_gate(args, form)
     report(args, form)
     return FINE
+
+
+def check_order(order: str | None, form: str) -> None:
+    if order is not None and order not in ORDERS:
+        raise OptionError(f"--order {order} is not one of {', '.join(ORDERS)}", hint=did_you_mean(order, ORDERS))
+    if order is not None and form not in FORMATS_IN_ORDER:
+        raise OptionError(f"--order does not go with --format {form}", hint=f"use {', '.join(FORMATS_IN_ORDER)}")
+
+
+def in_order(scores: Scores, order: str | None, form: str) -> Scores:
+    """Return the scores with the best run first, as people read them; programs get the runs as they were given."""
+    by_score = order == "score" or (order is None and form in FORMATS_TO_READ)
+    return best_first(scores) if by_score else scores
 
 
 def run_data(args: argparse.Namespace) -> RunData:
@@ -161,6 +188,7 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
         return
     if scores is None:
         scores = scores_from(args)
+    scores = in_order(scores, args.order, form)
     with options.output_to(args.output) as stream:
         if args.intervals:
             write_with_intervals(scores, form, stream, bands)
@@ -187,7 +215,41 @@ def html_text(args: argparse.Namespace, bands: BandProfile | None) -> str:
 
     data = run_data(args)
     scores = data.evaluate(data.measures)
-    return render(report_of(scores, command=options.command_line(args), data=data, bands=bands), "html")
+    comparison, why_not = compare_all(data, scores)
+    page = report_of(
+        in_order(scores, args.order, "html"),
+        command=options.command_line(args),
+        data=data,
+        bands=bands,
+        comparison=comparison,
+        why_not_compared=why_not,
+    )
+    return render(page, "html")
+
+
+def compare_all(data: RunData, scores: Scores) -> tuple[Comparison | None, str]:
+    """Compare each run with each by the primary measure, as one family: what `rankscope compare --all-pairs` says.
+
+    The best run is chosen by the same scores that it is compared by, so that only all pairs together say how sure it
+    is. Returns None and why, where that cannot be done.
+    """
+    from rankscope.comparison.compare import compare_runs
+    from rankscope.comparison.request import CompareOptions, request_of
+
+    if len(scores) == 1:
+        return None, ""
+    if len(scores) > MOST_COMPARED:
+        return None, f"More than {MOST_COMPARED} runs are not compared here."
+    primary = primary_of(scores)
+    given: Any = {**data.options, "all_pairs": True, "primary": primary}
+    try:
+        request = request_of(given, function="compare", known=CompareOptions, measures=[primary])
+        found = compare_runs(data.qrels, data.runs, request, on_note=lambda _: None)
+    except RankscopeError as error:
+        return None, f"Here they are not compared: {error.message}."
+    if len(found.groups) > 1:
+        return None, "Here they are not compared, as the queries are in several languages."
+    return found, ""
 
 
 def trec_text(args: argparse.Namespace) -> str:

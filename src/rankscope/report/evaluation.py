@@ -23,6 +23,31 @@ NAMED_FILES = 4
 N_IN_WORDS = "n: how many queries the mean is over, where that is not all of them"
 
 
+def primary_of(scores: Scores) -> str:
+    """Return the measure that decides: of a profile's own measures nDCG@10, else the first."""
+    if scores.profile is None:
+        return scores.measures[0]
+    from rankscope.evaluation import deciding_measure
+
+    return deciding_measure(scores.profile, scores.measures)
+
+
+def best_first(scores: Scores) -> Scores:
+    """Return the scores with the runs in the order of the primary measure; those without a score are last.
+
+    Where the means are not over the same queries there is no such order, and the runs stay as they were given.
+    """
+    primary = primary_of(scores)
+    if not is_over_same_queries(scores, primary):
+        return scores
+
+    def place(run: RunScores) -> tuple[bool, float]:
+        value = run.aggregate_of(primary).value
+        return math.isnan(value), value if primary in run.lower_is_better else -value
+
+    return replace(scores, runs=tuple(sorted(scores.runs, key=place)))
+
+
 def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return one row per run with the mean of every measure; the best of several is marked."""
     rows = [[Cell(name), *cells] for name, cells in mean_cells(scores).items()]

@@ -11,11 +11,11 @@ Axis = tuple[float, float]
 AXIS, INSIDE, MARGIN, ZERO, ZERO_INSIDE, VALUE = "·━:|┿●"
 
 
-def text_estimate(row: Estimate, block: Estimates, *, width: int = 40) -> str:
+def text_estimate(row: Estimate, block: Estimates, *, width: int = 40, ends: bool = True) -> str:
     """Draw an estimate in one line, `width` characters wide between the ends of the axis that all of its block share.
 
     `|` is zero, `:` the margin, `━` the interval, `┿` zero within it, `●` the value. Nothing is drawn where the value
-    or an end is undefined or infinite.
+    or an end is undefined or infinite. With `ends` the ends of the axis stand on both sides.
     """
     if row.numbers is None:
         return ""
@@ -30,7 +30,21 @@ def text_estimate(row: Estimate, block: Estimates, *, width: int = 40) -> str:
     zero = ZERO_INSIDE if low < 0 < high else ZERO
     for number, mark in ((-block.margin, MARGIN), (block.margin, MARGIN), (0.0, zero), (value, VALUE)):
         track[place(number)] = mark
-    return f"[{signed(start)} {''.join(track)} {signed(end)}]"
+    drawn = "".join(track)
+    return f"[{signed(start)} {drawn} {signed(end)}]" if ends else drawn
+
+
+def text_axis(block: Estimates, *, width: int) -> str:
+    """Return the ends of the axis and its zero, to stand below estimates that are drawn without them."""
+    start, end = shared_axis(block)
+    line = [" "] * width
+    first, last = signed(start), signed(end)
+    line[: len(first)] = first
+    line[width - len(last) :] = last
+    zero = min(width - 1, max(0, round((0 - start) / (end - start) * (width - 1))))
+    if not "".join(line[max(0, zero - 1) : zero + 2]).strip():
+        line[zero] = "0"
+    return "".join(line)
 
 
 def shared_axis(block: Estimates) -> Axis:

@@ -493,4 +493,4 @@ def method_section(comparison: Comparison) -> doc.Section:
         items.append(f"Queries are weighted by {comparison.weights}.")
     if comparison.isolated_by:
         items.append("All groups of this comparison are one family: their verdicts hold together.")
-    return doc.Section("How this was computed", (doc.Bullets("Method", (*items, *comparison.notes)),))
+    return doc.Section("How this was computed", (doc.Bullets("Method", (*items, *comparison.notes)),), folded=True)

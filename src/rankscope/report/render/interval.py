@@ -35,16 +35,13 @@ def text_estimate(row: Estimate, block: Estimates, *, width: int = 40, ends: boo
 
 
 def text_axis(block: Estimates, *, width: int) -> str:
-    """Return the ends of the axis and its zero, to stand below estimates that are drawn without them."""
+    """Return zero, and the ends of the axis where there is room beside it, to stand below estimates without ends."""
     start, end = shared_axis(block)
-    line = [" "] * width
-    first, last = signed(start), signed(end)
-    line[: len(first)] = first
-    line[width - len(last) :] = last
     zero = min(width - 1, max(0, round((0 - start) / (end - start) * (width - 1))))
-    if not "".join(line[max(0, zero - 1) : zero + 2]).strip():
-        line[zero] = "0"
-    return "".join(line)
+    first, last = signed(start), signed(end)
+    left = first.ljust(zero) if len(first) < zero else " " * zero
+    room = width - zero - 1
+    return f"{left}0{last.rjust(room) if len(last) < room else ''}".rstrip()
 
 
 def shared_axis(block: Estimates) -> Axis:

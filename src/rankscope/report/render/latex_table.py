@@ -202,7 +202,13 @@ def float_lines(
         opening = [rf"\begin{{longtable}}{{{''.join(column.type for column in columns)}}}"]
         opening += [rf"\caption{{{caption}}}{named} \\", *heading, r"\endfirsthead", *heading, r"\endhead"]
         return [f"{{\\{size}", *opening, r"\bottomrule", r"\endfoot", *rows[1:], r"\end{longtable}", "}"]
-    opening = [r"\begin{table}[htbp]", rf"\centering\{size}", rf"\caption{{{caption}}}", *filter(None, [named])]
+    opening = [
+        r"\begin{table}[htbp]",
+        rf"\centering\{size}",
+        rf"\caption{{{caption}}}",
+        *filter(None, [named]),
+        r"\smallskip",
+    ]
     return [*opening, *tabular(columns, rows), r"\end{table}"]
 
 

@@ -103,11 +103,11 @@ def content_texts(block: doc.Block) -> Iterator[str]:
         case doc.Shares():
             yield from table_parts(shares_table(block))
         case doc.Facts():
-            yield " · ".join(fact_text(fact) for fact in block.facts)
+            yield " · ".join(map(fact_text, block.facts))
         case doc.VerdictCounts():
             groups = [group for group in block.groups if group.names]
             yield " · ".join(f"{SHAPES[g.mark]} **{len(g.names)}** {inline(g.words)}" for g in groups)
-            yield "\n".join(f"- {inline(g.words)}: {inline(', '.join(g.names))}" for g in groups)
+            yield "\n".join(f"- {paragraph(g.words)}: {inline(', '.join(g.names))}" for g in groups)
         case doc.Bullets():
             mark = "1." if block.numbered else "-"
             yield "\n".join(f"{mark} {paragraph(item)}" for item in block.items)
@@ -122,7 +122,7 @@ def content_texts(block: doc.Block) -> Iterator[str]:
 
 def fact_text(fact: doc.Fact) -> str:
     context = f" ({inline(fact.context)})" if fact.context else ""
-    return f"{inline(fact.label)} **{inline(fact.value)}**{context}"
+    return f"{paragraph(fact.label)} **{inline(fact.value)}**{context}"
 
 
 def changed_text(one: doc.ChangedQuery) -> str:

@@ -7,13 +7,12 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from rankscope.light import replace
 from rankscope.printable import counted
 from rankscope.records import Record
 from rankscope.report import document as doc
 from rankscope.report.render.interval import text_axis, text_estimate
 from rankscope.report.render.texts import CHECK_WORDS, SHAPES, cleaned, encodable, with_texts
-from rankscope.report.table import Table, fitted, plain_lines, rich_table, shown_notes, width_of
+from rankscope.report.table import Table, fitted, plain_rows, rich_table, shown_notes, width_of
 
 PIPE_WIDTH = 100
 LONGEST_LINE = 120  # prose is not wider than this, however wide the terminal is
@@ -88,7 +87,7 @@ def plain_text(items: Iterator[Item], width: int) -> str:
     lines: list[str] = []
     for item in items:
         if isinstance(item, Table):
-            lines += (MARGIN + line for line in plain_lines(replace(item, notes=())))
+            lines += (MARGIN + line for line in plain_rows(item))
             notes = (line for note in shown_notes(item) for line in hanging(MARGIN, note, width))
             lines += (line.label + line.text for line in notes)
         else:

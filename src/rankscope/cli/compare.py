@@ -68,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "alpha", type=float, metavar="X")
     add_option(parser, "n_resamples", "--resamples", type=int, metavar="B")
     add_option(parser, "seed", type=int, metavar="N")
+    add_option(parser, "order", metavar="WORD")
     options.add_chart_option(parser, "comparison", "write one chart to -o FILE.svg or .png")
     add_option(parser, "anyway", action="store_true")
     options.add_gate_options(parser)
@@ -76,7 +77,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "markdown: also what exceeds a comment"
     )
     parser.add_argument("--details", action="store_true", help=details)
-    options.add_order_option(parser)
     options.add_profile_option(parser)
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write to a file: .html .md .tex .json .csv .xml .txt")
@@ -223,7 +223,7 @@ def write(
         from rankscope.report.paper import paper_of_comparison
         from rankscope.report.render.latex_table import latex_paper_table
 
-        stream.write(latex_paper_table(paper_of_comparison(comparison, order=args.order or "best")))
+        stream.write(latex_paper_table(paper_of_comparison(comparison)))
     else:
         from rankscope.report.comparison import report_of
 
@@ -236,12 +236,12 @@ def write(
 def say_in_short(comparison: Comparison, report: Report | None, output: str) -> None:
     """Say the answer on stderr too, where the report goes to a file."""
     from rankscope.report.comparison import report_of
-    from rankscope.report.evaluation import in_order, short_table
+    from rankscope.report.evaluation import short_table
+    from rankscope.report.paper import scores_in_order
 
     report = report or report_of(comparison, with_figures=False, every_pair=False)
-    scores = in_order(comparison.scores, "best", comparison.primary)
     kept = [comparison.baseline] if comparison.baseline else []
-    options.say_in_short(report, {"": short_table(scores, keep=kept)}, output)
+    options.say_in_short(report, {"": short_table(scores_in_order(comparison), keep=kept)}, output)
 
 
 def write_settling(comparison: Comparison, path: str) -> None:

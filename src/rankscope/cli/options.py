@@ -18,7 +18,7 @@ from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean, shorten
 from rankscope.progress import Progress
 from rankscope.registry import load_object
-from rankscope.report.table import ORDERS, Table
+from rankscope.report.table import Table
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GatePolicy, GateResult
@@ -147,19 +147,6 @@ def add_format_option(
 
 def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a file instead of stdout") -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=file)
-
-
-def add_order_option(parser: argparse.ArgumentParser) -> None:
-    """Add in which order systems are shown; `chosen_order` returns it."""
-    parser.add_argument("--order", metavar="WORD", help=f"the order of systems\n{words(ORDERS, default='best')}")
-
-
-def chosen_order(args: argparse.Namespace, form: str, *for_people: str) -> str:
-    """Return the order of systems; for programs it is always the one given."""
-    if args.order is not None and form not in for_people:
-        hint = f"programs get the order given; use {', '.join(for_people)}"
-        raise OptionError(f"--order does not go with --format {form}", hint=hint)
-    return str(args.order or "best")
 
 
 def chosen_format(args: argparse.Namespace) -> str:

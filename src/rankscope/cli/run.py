@@ -162,15 +162,15 @@ def write(
 def say_in_short(benchmark: Benchmark, report: Report | None, output: str) -> None:
     """Say the answer and the scores on stderr too, where the report goes to a file."""
     from rankscope.report.benchmark import report_of
-    from rankscope.report.evaluation import in_order, short_table
+    from rankscope.report.evaluation import best_first, short_table
 
     report = report or report_of(benchmark, with_figures=False, every_pair=False)
     tables = {}
     for result in benchmark.collections:
         if result.scores is not None:
             kept = [result.comparison.baseline] if result.comparison and result.comparison.baseline else []
-            scores = in_order(result.scores, "best", benchmark.project.primary)
-            tables[result.name if len(benchmark.collections) > 1 else ""] = short_table(scores, keep=kept)
+            title = result.name if len(benchmark.collections) > 1 else ""
+            tables[title] = short_table(best_first(result.scores), keep=kept)
     options.say_in_short(report, tables, output)
 
 

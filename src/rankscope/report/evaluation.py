@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope._version import __version__
-from rankscope.errors import MeasureError, OptionError, did_you_mean
-from rankscope.evaluation import deciding_measure
+from rankscope.errors import MeasureError, OptionError
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, show
-from rankscope.report.table import ORDERS, Cell, Table, transposed
+from rankscope.report.table import Cell, Table, transposed
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
@@ -26,28 +25,37 @@ FEW_RUNS, FEW_MEASURES = 5, 6
 N_IN_WORDS = "n: how many queries the mean is over, where that is not all of them"
 
 
+def primary_of(scores: Scores) -> str:
+    """Return the measure that decides: of a profile's own measures nDCG@10, else the first."""
+    if scores.profile is None:
+        return scores.measures[0]
+    from rankscope.evaluation import deciding_measure
+
+    return deciding_measure(scores.profile, scores.measures)
+
+
+def best_first(scores: Scores) -> Scores:
+    """Return the scores with the runs in the order of the primary measure; those without a score are last.
+
+    Where the means are not over the same queries there is no such order, and the runs stay as they were given.
+    """
+    primary = primary_of(scores)
+    if not is_over_same_queries(scores, primary):
+        return scores
+
+    def place(run: RunScores) -> tuple[bool, float]:
+        value = run.aggregate_of(primary).value
+        return math.isnan(value), value if primary in run.lower_is_better else -value
+
+    return replace(scores, runs=tuple(sorted(scores.runs, key=place)))
+
+
 def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return one row per run with the mean of every measure; the best of several is marked."""
     rows = [[Cell(name), *cells] for name, cells in mean_cells(scores).items()]
     known = (*notes(scores), *mean_notes(scores))
     table = in_words(Table(["run", *scores.measures], rows, notes=known), scores, bands)
     return table if bands is None else replace(table, notes=(*table.notes, *lines_in_words(scores, bands)))
-
-
-def in_order(scores: Scores, order: str, primary: str | None = None) -> Scores:
-    """Return the scores with the runs in one of `ORDERS`; those without a mean stand last."""
-    if order not in ORDERS:
-        raise OptionError(f"--order {order} is not one of {', '.join(ORDERS)}", hint=did_you_mean(order, ORDERS))
-    if order == "given":
-        return scores
-    primary = primary or deciding_measure(scores.profile, scores.measures)
-    sign = 1 if primary in scores.runs[0].lower_is_better else -1
-
-    def place(run: RunScores) -> tuple[bool, float]:
-        mean = run.aggregate_of(primary).value
-        return math.isnan(mean), sign * mean
-
-    return replace(scores, runs=tuple(sorted(scores.runs, key=place)))
 
 
 def lines_in_words(scores: Scores, bands: BandProfile) -> Iterator[str]:

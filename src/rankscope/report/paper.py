@@ -15,11 +15,9 @@ from rankscope.light import LightRecord, replace
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
 from rankscope.records import or_nan
-from rankscope.report.evaluation import in_order, number_cell, queries, summary_table
+from rankscope.report.evaluation import number_cell, queries, summary_table
 from rankscope.report.table import Cell, Table
 
-MOST_COMPARED = 30
-"""With more systems than this, all pairs are tested where that is asked for, not for superscripts alone."""
 TO = "\N{EN DASH}"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TURNED: dict[Code, Code] = {
@@ -55,12 +53,15 @@ class PaperTable(LightRecord):
     """What only those read who paste it."""
 
 
-def paper_of_comparison(comparison: Comparison, *, order: str = "best", table: Table | None = None) -> PaperTable:
-    """Return the table of a comparison; `table` holds the means where they are not to be shown in the usual way.
+def paper_of_comparison(
+    comparison: Comparison, *, scores: Scores | None = None, table: Table | None = None
+) -> PaperTable:
+    """Return the table of a comparison; languages that are not pooled have a column each, by the measure that decides.
 
-    Languages that are not pooled have a column each, for the measure that decides.
+    `scores` are to be shown in this order where they are given, and `table` holds their means where these are not to be
+    shown in the usual way.
     """
-    scores = in_order(comparison.scores, order, comparison.primary)
+    scores = scores or scores_in_order(comparison)
     by_group = means_by_group(comparison, list(scores)) if comparison.isolated_by else None
     means = with_rows(by_group or table or summary_table(scores), scores)
     by_column = {group.name if comparison.isolated_by else comparison.primary: group for group in comparison.groups}
@@ -81,11 +82,15 @@ def paper_of_comparison(comparison: Comparison, *, order: str = "best", table: T
     )
 
 
-def paper_of_scores(
-    scores: Scores, *, order: str = "best", table: Table | None = None, why_no_marks: str = ""
-) -> PaperTable:
+def scores_in_order(comparison: Comparison) -> Scores:
+    """Return the scores of a comparison in the order of its reports."""
+    scores, first = comparison.scores, comparison.groups[0]
+    runs = scores.by_name
+    return replace(scores, runs=tuple(runs[name] for name in comparison.systems_in_order(first)))
+
+
+def paper_of_scores(scores: Scores, *, table: Table | None = None, why_no_marks: str = "") -> PaperTable:
     """Return the table of scores that nothing is known of beyond their means."""
-    scores = in_order(scores, order)
     means = with_rows(table or summary_table(scores), scores)
     comments = [*means.notes, *([f"no superscripts: {why_no_marks}"] if why_no_marks else [])]
     caption = " ".join(measured_sentences(scores, means))

@@ -13,8 +13,6 @@ from rankscope.printable import printable
 
 _GAP = "   "
 BEST = "bold green"
-ORDERS = {"best": "by the measure that decides", "given": "as the runs are given"}
-"""In which order systems are shown to people; what programs read keeps the order given."""
 
 
 class Cell(LightRecord, many=True):

@@ -15,7 +15,8 @@ from rankscope.errors import OptionError
 from rankscope.io.write import open_target
 from rankscope.records import Record
 from rankscope.report.charts.drawing import FONTS, NARROW, WIDE, Drawing
-from rankscope.report.charts.palette import NOTEBOOK_CSS, THEMES
+from rankscope.report.charts.palette import NOTEBOOK_CSS
+from rankscope.report.tokens import THEMES
 
 Better = Literal["higher", "lower"]
 
@@ -128,7 +129,7 @@ def to_png(svg: str) -> bytes:
         raise OptionError("no font was found to write a chart's text with", hint=hint)
     plain = re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
     light = THEMES["light"]
-    return rendered(re.sub(r"var\(--rs-(\w+),[^)]*\)", lambda match: light[match[1]], plain))  # for browsers only
+    return rendered(re.sub(r"var\(--rs-([\w-]+),[^)]*\)", lambda match: light[match[1]], plain))  # for browsers only
 
 
 @cache
@@ -146,6 +147,6 @@ def rendered(svg: str) -> bytes:
         hint = "pip install resvg-py (or pip install 'rankscope[png]'); or write .svg"
         raise OptionError("PNG needs resvg-py", hint=hint) from None
     try:
-        return bytes(svg_to_bytes(svg_string=svg, zoom=2, background=THEMES["light"]["bg"]))
+        return bytes(svg_to_bytes(svg_string=svg, zoom=2, background=THEMES["light"]["paper"]))
     except ValueError as error:
         raise OptionError(f"the chart cannot be drawn as PNG: {error}") from None

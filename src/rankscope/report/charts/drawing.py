@@ -8,13 +8,11 @@ from typing import Any
 
 from rankscope.records import Record
 from rankscope.report.charts import svg
-from rankscope.report.charts.palette import BG, FG, MUTED, variables
+from rankscope.report.charts.palette import BG, FG, MUTED
+from rankscope.report.tokens import theme_css
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'DejaVu Sans', Arial, sans-serif"
-OWN_FILE = (
-    f"svg:root{{{variables('light')}background:{BG}}}"
-    f"@media (prefers-color-scheme:dark){{svg:root{{{variables('dark')}}}}}"
-)
+OWN_FILE = f"{theme_css('svg:root')}svg:root{{background:{BG}}}"
 """Only where the picture is a document of its own: within a page, `:root` is the page, which sets the colours."""
 SWATCH = 28
 MOST_BELOW = 3

@@ -32,7 +32,7 @@ PADDING = 6
 USUAL_WIDTH = 110
 SAMPLES = 5
 DASH = "\N{EN DASH}"  # in place of a value that is not there
-UPPER, LOWER = SERIES[0], SERIES[4]
+UPPER, LOWER = SERIES[1], SERIES[4]
 LEVELS = 10  # where cells have no room for numbers they are drawn in so many shades
 Matrix = Sequence[Sequence[float]]
 

@@ -26,6 +26,7 @@ from rankscope.report.evaluation import (
 )
 from rankscope.report.evaluation import notes as evaluation_notes
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 from rankscope.stats.family import CORRECTIONS
 
 DETAILED = 8
@@ -118,7 +119,7 @@ def notebook_html(comparison: Comparison) -> str:
 def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[doc.Block]:
     if len(group.compared) == 1:
         pair = group.compared[0]
-        yield parts.verdict_block(pair, group)
+        yield parts.verdict_block(pair, group, comparison.texts)
         yield estimates_of(comparison, group)
         yield doc.Signals("Can I trust it?", tuple(signals(comparison, pair)))
         if comparison.has_scores:
@@ -395,11 +396,15 @@ def group_sections(
         for name, run in comparison.scores.items()
     }
     rows = [
-        [Cell(query), *(number_cell(column.get(query, math.nan), None) for column in columns.values())]
+        [
+            *query_cells(query, comparison.texts.query(query)),
+            *(number_cell(column.get(query, math.nan), None) for column in columns.values()),
+        ]
         for query in group.query_ids
     ]
     title = parts.in_group(f"{comparison.primary} of every query", group)
-    table = doc.TableBlock(title, Table(["query", *columns], rows), folded=True)
+    scored = without_empty(Table(["query", "id", *columns], rows, n_name_columns=2), "id")
+    table = doc.TableBlock(title, scored, folded=True)
     yield doc.Section(parts.in_group("Every query", group), (table,))
 
 

@@ -241,10 +241,11 @@ def breakable(text: str) -> str:
 
 def cell_part(cell: Cell, i: int, n_names: int) -> str:
     """Return one cell, without its end tag, as HTML allows; the first is the name of its row."""
+    whole = f' title="{escape(cell.full)}"' if cell.full and cell.full != cell.text else ""
     if i == 0 and n_names:
-        return f"<th scope=row>{escape(cell.text)}"
+        return f"<th scope=row{whole}>{escape(cell.text)}"
     kind = " class=n" if i < n_names else " class=w" if len(cell.text) > LONG_CELL else ""
     text = escape(cell.text if i < n_names else with_minus(cell.text))
     if not text.isascii():
         text = SUPERSCRIPTS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)
-    return f"<td{kind}><b>{text}</b>" if cell.best else f"<td{kind}>{text}"
+    return f"<td{kind}{whole}><b>{text}</b>" if cell.best else f"<td{kind}{whole}>{text}"

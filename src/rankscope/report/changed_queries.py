@@ -13,8 +13,9 @@ from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
 from rankscope.report.document import ChangedQueries, ChangedQuery
 
-FURTHER = 20
-"""Changed queries that follow those with both rankings, folded, where no more rankings are at hand."""
+FURTHER = 15
+"""Losses, and gains, that follow the first ones, folded."""
+WORDS_FOR = {"loss": ("losses", "worse"), "gain": ("gains", "better")}
 
 
 def changed_queries(comparison: Comparison, pair: PairResult) -> Iterator[ChangedQueries]:
@@ -24,27 +25,26 @@ def changed_queries(comparison: Comparison, pair: PairResult) -> Iterator[Change
     """
     group = next(group for group in comparison.groups if group.name == pair.group)
     sides = {each.query: each for each in comparison.lists.get((pair.group, pair.a, pair.b), ())}
-    both = changes_of(comparison, group, pair)
-    folded = []
-    for name, plural, changes, shown in zip(
-        ("loss", "gain"), ("losses", "gains"), both, (pair.worst or (), pair.best or ()), strict=True
-    ):
+    both = dict(zip(WORDS_FOR, changes_of(comparison, group, pair), strict=True))
+    n_first = max(len(pair.worst or ()), len(pair.best or ()), SHOWN_SIDES)
+    further = []
+    note = how_to_see(comparison, group, pair)
+    for name, changes in both.items():
         if not changes:
             continue
-        n_first = max(len(shown), SHOWN_SIDES)
-        n_further = max(sum(one.query in sides for one in changes) - n_first, FURTHER)
-        listed = [changed_query(pair, one, sides.get(one.query)) for one in changes[: n_first + n_further]]
-        which = "All" if len(changes) <= n_first else "Largest"
-        yield ChangedQueries(
-            f"{which} {plural}", tuple(listed[:n_first]), note=how_to_see(comparison, group, pair, name)
-        )
+        n_listed = max(sum(one.query in sides for one in changes), n_first + FURTHER)
+        listed = [changed_query(pair, one, sides.get(one.query)) for one in changes[:n_listed]]
+        plural, became = WORDS_FOR[name]
+        share = f"{min(n_first, len(changes))} of {counted(len(changes), 'query')} that got {became}"
+        title = f"Largest {plural}: {share}" if len(changes) > n_first else f"All {plural}"
+        yield ChangedQueries(title, tuple(listed[:n_first]), note=note)
+        note = ""  # said once
         if listed[n_first:]:
             left = len(changes) - len(listed)
-            note = f"{left:,} more {plural} are smaller." if left else ""
-            folded.append(
-                ChangedQueries(f"Further {plural}", tuple(listed[n_first:]), n_first + 1, note=note, folded=True)
-            )
-    yield from folded
+            smaller = f"{left:,} more {plural} are smaller." if left else ""
+            title = f"Further {plural}"
+            further.append(ChangedQueries(title, tuple(listed[n_first:]), n_first + 1, note=smaller, folded=True))
+    yield from further
 
 
 def changed_query(pair: PairResult, change: QueryChange, sides: SideBySide | None) -> ChangedQuery:
@@ -59,7 +59,7 @@ def changed_query(pair: PairResult, change: QueryChange, sides: SideBySide | Non
     )
 
 
-def how_to_see(comparison: Comparison, group: QueryGroup, pair: PairResult, name: str) -> str:
+def how_to_see(comparison: Comparison, group: QueryGroup, pair: PairResult) -> str:
     """Say which command shows the rankings of these queries, or of any other; nothing where there are no runs."""
     if not comparison.scores.policies:
         return ""
@@ -69,8 +69,8 @@ def how_to_see(comparison: Comparison, group: QueryGroup, pair: PairResult, name
     profile = f" --profile {comparison.profile}" if comparison.profile else ""
     command = f"rankscope show {shlex.join(files)}{measure}{profile}"
     if group.name is None and not group.uncounted:
-        return f"{command} --{name} 1 shows both rankings of the first, --query ID those of any query."
-    return f"{command} --query ID shows both rankings of any query."
+        return f"Both rankings of any query: {command} --loss 1 for the first loss, --gain 1 or --query ID for others."
+    return f"Both rankings of any query: {command} --query ID"
 
 
 def what_happened(sides: SideBySide, sign: float) -> str:
@@ -114,12 +114,9 @@ def words_for(docs: Sequence[DocChange], verb: str, sides: SideBySide) -> str:
     """Say what became of some relevant docs: of a single one, from which rank to which."""
     if len(docs) > 1:
         return f"{counted(len(docs), 'relevant doc')} {verb}"
-    which = "the" if sides.n_relevant == 1 else "a"
-    before, after = docs[0].rank_a, docs[0].rank_b
-    if verb in ("fell", "rose"):
-        ranks = f" from {before} to {after}"
-    elif verb.startswith("left"):
-        ranks = f" (rank {before} before{f', {after} now' if after else ''})"
-    else:
-        ranks = f" (rank {after} now{f', {before} before' if before else ''})"
-    return f"{which} relevant doc {verb}{ranks}"
+    which, before, after = "the" if sides.n_relevant == 1 else "a", docs[0].rank_a, docs[0].rank_b
+    if before is None:
+        return f"{which} relevant doc is new at rank {after}"
+    if after is None:
+        return f"{which} relevant doc at rank {before} is lost"
+    return f"{which} relevant doc {'rose' if after < before else 'fell'} from {before} to {after}"

@@ -22,8 +22,15 @@ from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
 from rankscope.data.texts import Texts
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
-from rankscope.evaluation import add_unjudged_queries, deciding_measure, evaluate_request, queries_asked
+from rankscope.evaluation import (
+    add_unjudged_queries,
+    deciding_measure,
+    evaluate_request,
+    queries_asked,
+    query_texts,
+)
 from rankscope.light import replace
+from rankscope.measures.extras import Need
 from rankscope.measures.scores import AGGREGATES, Scores
 from rankscope.stats.units import Units
 from rankscope.typing import MeasuresLike, QrelsLike, RunsLike
@@ -118,9 +125,15 @@ def compare_runs(
         asked_notes += unjudged_notes
     measure = request.primary_of(scoring.measures)
     evidence = EvidenceSource(judged, measure, policies, request)
-    scores = evaluate_request(
-        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=evidence.align
+    needs = {need for each in (*scoring.measures, *scoring.optional) for need in each.spec.needs}
+    scoring = replace(
+        scoring,
+        queries=None if request.weights is None else table,
+        docs=request.docs if Need.DOCS in needs else None,  # for words alone, only those shown are read
     )
+    scores = evaluate_request(scoring, judged, loaded, align_run=evidence.align)
+    if table is not None:
+        scores = replace(scores, texts=query_texts(table, judged.query_ids))
     for note in (*asked_notes, *scores.notes):
         on_note(note)
     offsets, grades = judged.ideal

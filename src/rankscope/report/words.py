@@ -16,6 +16,11 @@ def query_cells(query: str, text: str | None) -> list[Cell]:
     return words_and_id(query, text, QUERY_WIDTH)
 
 
+def text_cell(text: str) -> Cell:
+    """Return what was asked, for a table that has the ids of queries already."""
+    return shortened_cell(one_line(text), QUERY_WIDTH)
+
+
 def doc_cells(doc: str, title: str | None) -> list[Cell]:
     """Return a doc's title and its id; the id and nothing where the title is not known."""
     return words_and_id(doc, title, TITLE_WIDTH)

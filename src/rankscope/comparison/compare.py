@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
+from rankscope.analysis.rankings import Rankings
 from rankscope.checks import check_options
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
@@ -19,6 +20,7 @@ from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
+from rankscope.data.texts import Texts
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
 from rankscope.evaluation import add_unjudged_queries, deciding_measure, evaluate_request, queries_asked
 from rankscope.light import replace
@@ -135,7 +137,11 @@ def compare_runs(
         problems = {name: f"{found.message}." for name, found in mismatches.items() if found and found.level == "error"}
     decided = msgspec.structs.replace(request, primary=measure.name)
     given = comparison_input(scores, decided, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
-    return compare_groups(given, evidence)
+    docs = request.docs
+    rankings = Rankings(
+        judged, loaded, policies, request.profile, lambda shown: Texts.of(queries=table, docs=docs, only=shown)
+    )
+    return compare_groups(given, evidence).with_rankings(rankings)
 
 
 def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ import numpy as np
 from rankscope.align.matching import compare_docs, notes_or_raise
 from rankscope.align.policies import Policies
 from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
+from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
 from rankscope.comparison.groups import LANGUAGE
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.data.run import Run
+from rankscope.data.texts import Texts
 from rankscope.evaluation import EvaluateRequest, evaluate_request, load_side_data
 from rankscope.experiment.results import Benchmark, SystemResult
 from rankscope.experiment.session import CollectionSession
@@ -166,6 +169,24 @@ def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) 
     policies = Policies(**scores.policies)
     depth = min(SEEN_DOCS, policies.depth or SEEN_DOCS, session.depth)
     return run_overlap(session.collection.qrels.select(session.split.measured), runs, policies, depth=depth)
+
+
+def rankings_of(session: CollectionSession, runs: Mapping[str, Run], scores: Scores) -> Rankings:
+    """Return judgments and runs for reports that look at docs; docs are gone through when their words are asked for."""
+    collection = session.collection
+    qrels = collection.qrels.select(session.split.measured)
+    if session.project.unjudged_queries == "zero":
+        qrels = qrels.with_queries(session.split.measured)
+
+    def texts_of(docs: AbstractSet[str]) -> Texts:
+        known = {doc.id: doc for doc in collection.docs if doc.id in docs}
+        return Texts(
+            collection.queries.texts or {},
+            {name: doc.title for name, doc in known.items()},
+            {name: doc.text for name, doc in known.items()},
+        )
+
+    return Rankings(qrels, runs, Policies(**scores.policies), session.project.profile, texts_of)
 
 
 def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from rankscope.measures.scores_record import MeanIntervalRecord, scores_record
 from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
+from rankscope.report.diagnosis_section import evaluated_sections
 from rankscope.report.document import Block, Bullets, Paragraph, Report, Section, TableBlock
 from rankscope.report.evaluation import (
     N_IN_WORDS,
@@ -56,6 +57,7 @@ def report_of(
         title=f"{', '.join(scores)} · {queries(scores.qrels.n_queries)}" if len(scores) < 4 else f"{len(scores)} runs",
         first_screen=tuple(first),
         sections=(
+            *(() if data is None else evaluated_sections(scores, data)),
             *([Section("Charts", tuple(drawn))] if drawn else []),
             Section("Every query", (TableBlock("Scores of every query", query_table(scores), folded=True),)),
         ),

@@ -10,21 +10,36 @@ import numpy as np
 from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
+from rankscope.comparison.known_measures import known_measure
+from rankscope.comparison.recommendation import recommend_in
 from rankscope.comparison.records import Code, Comparison, PairResult, QueryChange, QueryGroup, Stratum
 from rankscope.comparison.verdict import (
     MIN_UNITS,
     decimals,
     few_differ_words,
     finds_nothing_words,
+    interval_words,
     measure_words,
     unit_word,
     with_sign,
 )
 from rankscope.printable import counted
-from rankscope.records import or_nan
+from rankscope.records import or_nan, replace
 from rankscope.report.charts import figures
 from rankscope.report.charts.sources import pair_scores
-from rankscope.report.document import Block, Bullets, Mark, Paragraph, Section, TableBlock, VerdictBlock
+from rankscope.report.document import (
+    Block,
+    Bullets,
+    ChangedQueries,
+    ChangedQuery,
+    Fact,
+    Facts,
+    Mark,
+    Paragraph,
+    Section,
+    TableBlock,
+    VerdictBlock,
+)
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
@@ -43,6 +58,8 @@ VERDICT_MARKS: dict[Code, Mark] = {
 }
 FEW_PAIRS = 6
 """With more pairs than this, a page has no room for a point per query and pair."""
+NOTHING_FOUND = ("nDCG", "DCG", "P", "R", "RR", "AP", "Success", "ERR")
+"""Measures whose score at a depth is 0 exactly where nothing useful stands above it."""
 SHOWN_RANKS = 10
 LONGEST_TEXT = 80
 """A longer text of a query is cut."""
@@ -53,6 +70,45 @@ SHOWN_DOCS = 20
 def in_group(title: str, group: QueryGroup) -> str:
     """Return a title that names the group, where there are several."""
     return f"{title}, {group.name}" if group.name else title
+
+
+def answer_block(pair: PairResult, group: QueryGroup, baseline: str | None) -> VerdictBlock:
+    """Return what to do with two systems: the recommendation, then the verdict that it rests on and the evidence."""
+    advice, block = group.recommendation or recommend_in(group, baseline), verdict_block(pair, group)
+    return replace(
+        block,
+        headline=advice.text,
+        reason=f"{block.headline} {block.reason}".rstrip(),
+        mark=VERDICT_MARKS[advice.code],
+    )
+
+
+def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Facts:
+    """Return the numbers that the answer rests on."""
+    digits, facts = decimals(pair), []
+    if pair.mean.a is not None and pair.mean.b is not None:
+        a, b = pair.mean.a, pair.mean.b
+        share = f"{abs(b - a) / abs(a):.0%} {'higher' if b > a else 'lower'}" if a and b != a else ""
+        facts.append(Fact(f"{measure_words(pair)}, {pair.a} → {pair.b}", f"{a:.{digits}f} → {b:.{digits}f}", share))
+    if pair.delta is not None:
+        facts.append(Fact("Difference", with_sign(pair.delta, pair), interval_words(pair)))
+    if pair.n_queries:
+        tally = f"{pair.wins} / {pair.ties} / {pair.losses}"
+        facts.append(Fact("Queries won / tied / lost", tally, f"of {pair.n_queries}, by {pair.b}"))
+    if comparison.has_scores and pair.n_queries and not pair.lower_is_better:
+        _, *scores = pair_scores(comparison, pair)
+        before, after = (int((values == 0).sum()) for values in scores)
+        if before or after:
+            facts.append(Fact(zero_words(pair), f"{before} → {after}", f"of {queries(pair.n_queries)}"))
+    return Facts(in_group("In numbers", group), tuple(facts))
+
+
+def zero_words(pair: PairResult) -> str:
+    """Say what a score of 0 means, where that is known."""
+    measure = known_measure(pair.measure)
+    if measure is not None and measure.base in NOTHING_FOUND and measure.options.get("k") is not None:
+        return f"Nothing useful in the first {measure.options['k']}"
+    return f"Queries with {pair.measure} of 0"
 
 
 def verdict_block(pair: PairResult, group: QueryGroup) -> VerdictBlock:
@@ -197,11 +253,54 @@ def power_words(comparison: Comparison, pair: PairResult) -> str:
     return words
 
 
+def pair_sections(
+    comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool
+) -> Iterator[Section]:
+    """Yield the details of the only pair: the queries that changed, all measures, why it moved, what is unjudged."""
+    named: dict[str, list[Block]] = {
+        "Queries that changed": query_blocks(comparison, group, pair, with_figures=with_figures),
+        "All measures": [TableBlock("", measures_table(comparison, group, pair))],
+        "Where the difference comes from": [
+            *rank_blocks(comparison, pair),
+            *slice_blocks(comparison, pair),
+            *movement_blocks(pair),
+        ],
+        "Unjudged docs": list(unjudged_blocks(pair)),
+    }
+    for title, blocks in named.items():
+        if blocks:
+            yield Section(in_group(title, group), tuple(blocks))
+
+
 def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> Section:
+    """Return one of several pairs, which is opened on demand."""
+    blocks: list[Block] = [
+        verdict_block(pair, group),
+        TableBlock("All measures", measures_table(comparison, group, pair)),
+        Paragraph(power_words(comparison, pair)),
+        *query_blocks(comparison, group, pair, with_figures=with_figures),
+        *rank_blocks(comparison, pair),
+        *slice_blocks(comparison, pair),
+        *movement_blocks(pair),
+        *unjudged_blocks(pair),
+        *other_tests(pair),
+    ]
+    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks), folded=True)
+
+
+def query_blocks(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> list[Block]:
+    """Return who won where: the queries that lost and gained most, then all of them in a picture."""
     blocks: list[Block] = []
-    if len(group.compared) > 1:
-        table = TableBlock("All measures", measures_table(comparison, group, pair))
-        blocks += [verdict_block(pair, group), table, Paragraph(power_words(comparison, pair))]
+    sides: tuple[tuple[Mark, Sequence[QueryChange] | None, int], ...] = (
+        ("worse", pair.worst, pair.losses),
+        ("better", pair.best, pair.wins),
+    )
+    for word, changes, n in sides:
+        if changes:
+            title = f"{len(changes)} of {queries(n)} that got {word}, the most changed first"
+            if len(changes) == n:
+                title = f"{'The query' if n == 1 else f'All {queries(n)}'} that got {word}"
+            blocks.append(ChangedQueries(title, tuple(changed_query(change, pair, word) for change in changes)))
     tally = f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}"
     if pair.n_units >= MIN_UNITS:
         chance = f"{or_nan(pair.effect.superiority):.0%}"
@@ -211,26 +310,42 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
         blocks += figures("differences", "comparison", comparison, pair)
     if with_figures and len(group.compared) <= FEW_PAIRS:
         blocks += figures("scatter", "comparison", comparison, pair)
-    blocks += rank_blocks(comparison, pair)
-    if pair.also_tested:
-        items = []
-        for test in pair.also_tested:
-            p = p_text(test.p)
-            is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
-            items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
-        items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
-        blocks.append(Bullets("Other tests, not adjusted, which decide nothing", tuple(items)))
-    for title, changes, n in (("losses", pair.worst, pair.losses), ("gains", pair.best, pair.wins)):
-        if changes:
-            which = "All" if len(changes) == n else "Largest"
-            blocks.append(Bullets(f"{which} {title}", tuple(map(change_words, changes))))
-    blocks += [*slice_blocks(comparison, pair), *movement_blocks(pair), *unjudged_blocks(pair)]
-    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
+    return blocks
 
 
-def change_words(change: QueryChange) -> str:
-    text = f" ({shortened_text(change.text)})" if change.text else ""
-    return f"{change.query}{text}: {change.delta:+.3f} ({change.a:.3f} to {change.b:.3f})"
+def changed_query(change: QueryChange, pair: PairResult, mark: Mark) -> ChangedQuery:
+    text = shortened_text(change.text) if change.text else ""
+    return ChangedQuery(change.query, text, change.a, change.b, mark, why_changed(change, pair))
+
+
+def why_changed(change: QueryChange, pair: PairResult) -> str:
+    """Say what became of the doc that made most of the change; empty where it is not known."""
+    moved = () if pair.movement is None else pair.movement.queries
+    docs = next((query.docs for query in moved if query.query == change.query), ())
+    same_way = [doc for doc in docs if or_nan(doc.change) * change.delta > 0]
+    if not same_way:
+        return ""
+    doc, more = same_way[0], len(same_way) - 1
+    words = {
+        "lost": f"a doc of grade {doc.grade:g} at rank {doc.rank_a} is lost",
+        "new": f"a doc of grade {doc.grade:g} is new at rank {doc.rank_b}",
+        "demoted": f"a doc of grade {doc.grade:g} fell from {doc.rank_a} to {doc.rank_b}",
+        "promoted": f"a doc of grade {doc.grade:g} rose from {doc.rank_a} to {doc.rank_b}",
+    }.get(doc.kind, f"a doc of grade {doc.grade:g} counts {'more' if change.delta > 0 else 'less'}")
+    return f"{words}; {counted(more, 'doc')} more moved the same way" if more else words
+
+
+def other_tests(pair: PairResult) -> Iterator[Block]:
+    """Yield the tests that were asked for beside the one that decides."""
+    if not pair.also_tested:
+        return
+    items = []
+    for test in pair.also_tested:
+        p = p_text(test.p)
+        is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
+        items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
+    items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
+    yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
 
 
 def shortened_text(text: str) -> str:

@@ -15,7 +15,7 @@ from rankscope.printable import counted
 from rankscope.report.charts.sources import RunData, better_of
 from rankscope.report.diagnosis import answer_block, shares_block, shares_of, steps_blocks, worst_blocks
 from rankscope.report.document import Block, Paragraph, Section, TableBlock
-from rankscope.report.evaluation import queries
+from rankscope.report.evaluation import primary_of, queries
 from rankscope.report.table import Cell, Table
 
 FEW_RUNS = 3
@@ -37,7 +37,7 @@ def evaluated_sections(scores: Scores, data: RunData) -> Iterator[Section]:
         data.options.get("profile"),
         lambda shown: Texts.of(queries=asked, docs=docs, only=shown),
     )
-    yield from diagnosis_sections(scores, rankings, primary=scores.measures[0])
+    yield from diagnosis_sections(scores, rankings, primary=primary_of(scores))
 
 
 def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> Iterator[Section]:

@@ -14,6 +14,7 @@ from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts import figure_of, figures
 from rankscope.report.charts.sources import identifier
+from rankscope.report.diagnosis_section import diagnosis_sections
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, VerdictBlock
 from rankscope.report.evaluation import mean_cells, mean_notes, queries
 from rankscope.report.table import Cell, Table
@@ -95,7 +96,10 @@ def collection_report(
     failures = failure_sections(result, every_reason=every_pair)
     alike = figures("overlap", "overlap", result.overlap) if with_figures and result.overlap is not None else []
     shared = [Section("Overlap of the systems", tuple(alike))] if alike else []
-    sections = (details, *shared, *choices, *failures, *base.sections)
+    lost: Iterable[Section] = ()
+    if every_pair and result.comparison is None and result.scores is not None and result.rankings is not None:
+        lost = diagnosis_sections(result.scores, result.rankings, primary=benchmark.project.primary)
+    sections = (details, *shared, *choices, *failures, *lost, *base.sections)
     return replace(base, first_screen=tuple(first), sections=sections)
 
 

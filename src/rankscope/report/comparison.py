@@ -304,7 +304,12 @@ def estimate_of(name: str, pair: PairResult, code: Code, *, turned: bool = False
             ends = f"{wording.with_sign(low, pair)} to {wording.with_sign(high, pair)}"
             interval = f"{wording.level_words(pair)} {ends}"
         words = f"{wording.with_sign(delta, pair)} ({interval})"
-    return doc.Estimate(name, delta, low, high, words, parts.VERDICT_MARKS[code], wording.short_words(code, pair))
+    short = ""
+    if pair.ci.low is not None and pair.standard_error:
+        value, start, end = (wording.with_sign(number, pair) for number in (delta, low, high))
+        short = f"{value} [{start}, {end}]"
+    mark, verdict = parts.VERDICT_MARKS[code], wording.short_words(code, pair)
+    return doc.Estimate(name, delta, low, high, words, mark, verdict, short)
 
 
 def with_reference(

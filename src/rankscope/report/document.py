@@ -92,6 +92,8 @@ class Estimate(Record):
     """Of the verdict on it, where there is one."""
     verdict: str = ""
     """The verdict in a word or two, beside the drawing."""
+    short: str = ""
+    """The words without what holds for all, such as `+0.042 [+0.011, +0.073]`, for places with little room."""
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):

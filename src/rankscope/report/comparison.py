@@ -577,16 +577,22 @@ def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBl
             Cell(spread.system),
             *(number_cell(or_nan(value), None) for value in spread.by_language.values()),
             number_cell(or_nan(spread.mean), None),
-            Cell(f"{or_nan(spread.variance):.6f}", raw=parts.raw(spread.variance)),
+            range_cell(spread),
         ]
         for spread in spreads
     ]
-    note = (
-        f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same; "
-        "the variance is between them, divided by their number"
-    )
-    table = Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
-    return doc.TableBlock(f"Across languages, {measure}", table)
+    note = f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same"
+    table = Table(["system", *languages, "mean", "lowest to highest"], rows, notes=(note,), keep=("mean",))
+    return doc.TableBlock(f"{measure} across languages", table)
+
+
+def range_cell(spread: LanguageSpread) -> Cell:
+    """Return how far the languages lie apart, as people read it: the lowest and the highest, with their languages."""
+    known = sorted((value, language) for language, value in spread.by_language.items() if value is not None)
+    if not known:
+        return Cell("-")
+    (low, lowest), (high, highest) = known[0], known[-1]
+    return Cell(f"{low:.3f} ({lowest}) to {high:.3f} ({highest})", raw=repr(high - low))
 
 
 def specialist_section(comparison: Comparison) -> doc.Section:

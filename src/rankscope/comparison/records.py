@@ -486,8 +486,8 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
     """The attribute of queries whose values are not pooled, such as language."""
     recommendation: Recommendation | None = None
     """What to do, by the verdicts of all groups; null in records of earlier versions."""
-    order: str = "best"
-    """How reports order systems: best, by the primary measure, or given, as they were named."""
+    order: str = "score"
+    """How reports order systems: score, by the primary measure, or given, as they were named."""
     groups: tuple[QueryGroup, ...]
     languages: tuple[LanguageSpread, ...] = ()
     """Mean over languages, each counting the same, and the variance between them."""

@@ -110,10 +110,10 @@ def answer_over_all(benchmark: Benchmark, cautions: tuple[str, ...]) -> VerdictB
         )
         reason = "A comparison takes two systems on the same collection."
         return VerdictBlock(headline, reason, "note" if measured else "fails", subject, cautions)
-    advice = recommend(groups, None)
+    advice = recommend(groups, None, at="on")
     reason = (
-        "Each collection is compared on its own, as a family of its own: its verdicts hold together. Nothing here is a "
-        "verdict over all of them, which would take queries drawn from all that will be asked."
+        "Each collection is compared on its own, as a family of its own. There is no verdict over all of them: "
+        f"{counted(len(results), 'collection')} are not drawn from all that could be asked."
     )
     return VerdictBlock(advice.text, reason, VERDICT_MARKS[advice.code], subject, cautions)
 
@@ -145,7 +145,7 @@ def across_table(benchmark: Benchmark) -> Table:
         notes.insert(0, f"verdicts are against {next(iter(baselines))}, the baseline, on each collection alone")
     if any(cell.text == "-" for column in columns for cell in column):
         notes.append("-: not measured there")
-    kept = ("mean",) if spreads else header[1:3]
+    kept = ("mean", "lowest to highest") if spreads else header[1:3]
     return Table(header, list(zip(*columns, strict=True)), notes=notes, keep=kept)
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.recommendation import ALIKE, OPEN, TURNED, codes_against, recommend, recommend_in
 from rankscope.comparison.records import Code, Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
 from rankscope.light import replace
+from rankscope.measures.scores import RunScores
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
@@ -497,13 +499,7 @@ def sections_of_pairs(
 def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Section:
     """Return the scores of every query; of very many systems those of the best and the baseline, and the spread."""
     names = comparison.systems_in_order(group)
-    values = {name: np.full(len(group.query_ids), math.nan) for name in names}
-    place = {query: i for i, query in enumerate(group.query_ids)}
-    for name in names:
-        run = comparison.scores[name]
-        inside = [(place[query], j) for j, query in enumerate(run.query_ids) if query in place]
-        column = run.column(comparison.primary)
-        values[name][[i for i, _ in inside]] = column[[j for _, j in inside]]
+    values = {name: scores_on(group, comparison.scores[name], comparison.primary) for name in names}
     intro = ""
     if len(names) * len(group.query_ids) > MANY_SCORES:
         shown = list(dict.fromkeys([names[0], reference_of(comparison, group) if group.leaderboard else names[0]]))
@@ -526,6 +522,14 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
     title = parts.in_group(f"{comparison.primary} of every query", group)
     table = doc.TableBlock(title, Table(["query", *values], rows), folded=True)
     return doc.Section(parts.in_group("Every query", group), (table,), intro)
+
+
+def scores_on(group: QueryGroup, run: RunScores, measure: str) -> Floats:
+    """Return what a run scores on every query of a group; NaN where there is none."""
+    if run.query_ids == group.query_ids:
+        return run.column(measure)
+    scores = dict(zip(run.query_ids, run.column(measure).tolist(), strict=True))
+    return np.array([scores.get(query, math.nan) for query in group.query_ids])
 
 
 def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
@@ -582,16 +586,22 @@ def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBl
             Cell(spread.system),
             *(number_cell(or_nan(value), None) for value in spread.by_language.values()),
             number_cell(or_nan(spread.mean), None),
-            Cell(f"{or_nan(spread.variance):.6f}", raw=parts.raw(spread.variance)),
+            range_cell(spread),
         ]
         for spread in spreads
     ]
-    note = (
-        f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same; "
-        "the variance is between them, divided by their number"
-    )
-    table = Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
-    return doc.TableBlock(f"Across languages, {measure}", table)
+    note = f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same"
+    table = Table(["system", *languages, "mean", "lowest to highest"], rows, notes=(note,), keep=("mean",))
+    return doc.TableBlock(f"{measure} across languages", table)
+
+
+def range_cell(spread: LanguageSpread) -> Cell:
+    """Return how far the languages lie apart, as people read it: the lowest and the highest, with their languages."""
+    known = sorted((value, language) for language, value in spread.by_language.items() if value is not None)
+    if not known:
+        return Cell("-")
+    (low, lowest), (high, highest) = known[0], known[-1]
+    return Cell(f"{low:.3f} ({lowest}) to {high:.3f} ({highest})", raw=repr(high - low))
 
 
 def specialist_section(comparison: Comparison) -> doc.Section:

@@ -218,6 +218,8 @@ class Section(Record):
     intro: str = ""
     folded: bool = False
     """Whether it is detail that is shown on demand where the medium can, such as one of many pairs."""
+    within: str = ""
+    """The title of the section that it is a part of, such as a collection; the contents list it below that one."""
 
 
 class Report(StoredRecord):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 TERMS: dict[str, tuple[str, str]] = {
     "p (adj.)": (
         r"p \(adj\.?\)",
-        "How often chance alone would give a difference at least this large if the systems were equally good, corrected "
-        "for the number of comparisons. Small values speak against chance; they say nothing about the size.",
+        """How often chance alone would give a difference at least this large if the systems were equally good,
+        corrected for the number of comparisons. Small values speak against chance; they say nothing about the size.""",
     ),
     "won / tied / lost": (
         r"W / T / L|won / tied / lost",
@@ -17,8 +17,8 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "d_z": (
         r"d_z",
-        "Size of the effect: the mean difference divided by the spread of the differences between queries. As a rule of "
-        "thumb, 0.2 is small, 0.5 medium and 0.8 large.",
+        """Size of the effect: the mean difference divided by the spread of the differences between queries. As a rule
+        of thumb, 0.2 is small, 0.5 medium and 0.8 large.""",
     ),
     "margin": (
         r"margin",
@@ -26,13 +26,14 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "confidence interval": (
         r"(?:simultaneous )?\d\d(?:\.\d)?% (?:CI|intervals?|confidence intervals?)|confidence intervals?",
-        "The differences that agree with the data: with other queries of the same kind, 95 of 100 such 95% intervals "
-        "would hold the true difference. Simultaneous: all the intervals of a page hold together.",
+        """The differences that agree with the data: with other queries of the same kind, 95 of 100 such 95% intervals
+        would hold the true difference. Simultaneous: all the intervals of a page hold together.""",
     ),
-    "Δ": (r"Δ", "The difference of the means: the system less the one it is compared with."),
+    "Δ (difference)": (r"Δ", "The difference of the means: the system less the one it is compared with."),
     "smallest difference that can be found": (
         r"MDE|smallest difference (?:that )?this set can find",
-        "With this many queries, a true difference of that size is found in 80 of 100 tests; a smaller one is often missed.",
+        """With this many queries, a true difference of that size is found in 80 of 100 tests; a smaller one is often
+        missed.""",
     ),
     "baseline": (r"baseline", "The system that the others are compared with, usually the one in use."),
     "judged": (
@@ -41,11 +42,13 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "bootstrap": (
         r"(?:Bayesian )?bootstrap",
-        "The differences are drawn again many times from those that were seen, to learn how much chance can move the mean.",
+        """The differences are drawn again many times from those that were seen, to learn how much chance can move the
+        mean.""",
     ),
     "exploratory": (
         r"[Ee]xploratory|explor\.",
-        "To find ideas, not to prove them: looked at beside the one question that was asked, so chance finds are likely.",
+        """To find ideas, not to prove them: looked at beside the one question that was asked, so chance finds are
+        likely.""",
     ),
 }
 """By name: how it stands in a report, as a regular expression, and what it means."""
@@ -65,6 +68,10 @@ def split_terms(text: str) -> Iterator[tuple[str, str]]:
         end = found.end()
     if end < len(text):
         yield text[end:], ""
+
+
+def meaning(name: str) -> str:
+    return " ".join(TERMS[name][1].split())
 
 
 def measure_meaning(text: str) -> str:

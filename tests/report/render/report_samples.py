@@ -338,8 +338,10 @@ def every_block(text="palpitations at night, need SVT ablation"):
         ),
         VerdictCounts(
             "Against algorithmic",
-            tuple(VerdictCount(mark, words, (name,)) for name, *_, mark, words in VERDICTS)
-            + (VerdictCount("note", "left out", ()),),
+            (
+                *(VerdictCount(mark, words, (name,)) for name, *_, mark, words in VERDICTS),
+                VerdictCount("note", "left out", ()),
+            ),
         ),
         Estimates(
             "Difference from algorithmic in nDCG@10",

@@ -5,6 +5,7 @@ Places are percentages of the track, so that a row takes the width that there is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 from rankscope.report import document as doc
@@ -28,8 +29,9 @@ def forest_part(block: doc.Estimates, page: Page) -> str:
     rows = [estimate_part(row, axis, grid) for row in block.estimates]
     ends = [labels] if len(rows) > LONG_FOREST else []
     band = f"; the grey band is the margin of ±{block.margin:g}" if block.margin else ""
+    lines = grid_part(ticks, axis, block.margin)
     return (
-        f'<svg class="defs" aria-hidden="true"><defs><g id="{grid}">{grid_part(list(ticks), axis, block.margin)}</g></defs></svg>'
+        f'<svg class="defs" aria-hidden="true"><defs><g id="{grid}">{lines}</g></defs></svg>'
         f'<ol class="forest">{"".join([labels, *rows, *ends])}</ol>'
         f'<p class="cap">{page.prose(f"Right of 0 is higher{band}.")}</p>'
     )
@@ -50,11 +52,11 @@ def place(number: float, axis: Axis) -> float:
     return round(FIRST + SPAN * (number - axis[0]) / (axis[1] - axis[0]), 2)
 
 
-def grid_part(ticks: list[float], axis: Axis, margin: float) -> str:
+def grid_part(ticks: Iterable[float], axis: Axis, margin: float) -> str:
     """Return what stands behind every row: the margin, the ticks, and zero."""
     lines = [
-        f'<line class="{"grid" if tick else "zero"}" x1="{place(tick, axis)}%" x2="{place(tick, axis)}%" y1="0" y2="100%"/>'
-        for tick in ticks
+        f'<line class="{"grid" if tick else "zero"}" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>'
+        for tick, x in ((tick, place(tick, axis)) for tick in ticks)
     ]
     if margin:
         left, right = place(-margin, axis), place(margin, axis)

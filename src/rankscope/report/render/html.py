@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import groupby
+from typing import TypeAlias
 
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
@@ -21,6 +22,16 @@ from rankscope.report.render.page import Page, heading, labelled, shape, tone
 from rankscope.report.render.texts import CHECK_WORDS, cleaned, with_minus
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+TitledBlock: TypeAlias = (
+    doc.SideBySideBlock
+    | doc.ChangedQueries
+    | doc.Facts
+    | doc.VerdictCounts
+    | doc.Shares
+    | doc.Estimates
+    | doc.Bullets
+    | doc.Signals
+)
 SHADES = 5
 """As many parts of a whole have a shade of their own."""
 
@@ -36,10 +47,7 @@ def to_html(report: doc.Report) -> str:
     first = list(blocks_part(report.first_screen, page, level=2))
     details = [part for name, section in sections for part in section_parts(name, section, page)]
     terms = page.terms_part()
-    linked = [("report", "In short"), *((name, section.title) for name, section in sections)]
-    linked += [("terms", "What the words mean")] if terms else []
-    linked.append(("again", "How to obtain it again"))
-    links = (f'<li><a href="#{name}" title="{escape(title)}">{escape(title)}</a>' for name, title in linked)
+    links = contents_part(sections, has_terms=bool(terms))
     footer = (f"<div><dt>{escape(name)}<dd><code>{escape(value)}</code></div>" for name, value in report.footer)
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -52,7 +60,7 @@ def to_html(report: doc.Report) -> str:
         '<a class="skip" href="#report">Skip to the report</a>',
         f"<header><h1>{escape(report.title)}</h1></header>",
         '<div class="columns">',
-        f'<nav aria-label="Contents"><ol>{"".join(links)}</ol></nav>',
+        f'<nav aria-label="Contents"><ol>{links}</ol></nav>',
         '<main id="report" tabindex="-1">',
         '<section class="first" aria-label="In short">',
         *first,
@@ -68,11 +76,30 @@ def to_html(report: doc.Report) -> str:
     return "\n".join(parts) + "\n"
 
 
+def contents_part(sections: Sequence[tuple[str, doc.Section]], *, has_terms: bool) -> str:
+    """Return the entries of the contents; the parts of a section are folded below its own."""
+
+    def link(name: str, title: str) -> str:
+        return f'<a href="#{name}" title="{escape(title)}">{escape(title)}</a>'
+
+    entries = [link("report", "In short")]
+    for within, group in groupby(sections, lambda item: item[1].within):
+        if not within:
+            entries += (link(name, section.title) for name, section in group)
+            continue
+        parts = "".join(f"<li>{link(name, part.title.removeprefix(f'{within} · '))}" for name, part in group)
+        entries[-1] += f"<details><summary>Parts of {escape(within)}</summary><ol>{parts}</ol></details>"
+    entries += [link("terms", "What the words mean")] if has_terms else []
+    entries.append(link("again", "How to obtain it again"))
+    return "".join(f"<li>{entry}" for entry in entries)
+
+
 def section_parts(name: str, section: doc.Section, page: Page) -> Iterator[str]:
-    """Yield a section; where it is folded, what a link leads to stands inside, so that following it opens the section."""
+    """Yield a section; where it is folded, what a link leads to stands inside, so that the link opens it."""
     title = f'<h2 id="{name}-title">{escape(section.title)}</h2>'
     if section.folded:
-        yield f'<section aria-labelledby="{name}-title"><details class="fold"><summary>{title}</summary><div id="{name}">'
+        yield f'<section aria-labelledby="{name}-title"><details class="more"><summary>{title}</summary>'
+        yield f'<div id="{name}">'
     else:
         yield f'<section id="{name}" aria-labelledby="{name}-title">{title}'
     if section.intro:
@@ -100,28 +127,34 @@ def block_part(block: doc.Block, page: Page, *, level: int) -> str:
             return table_block(block, page, level)
         case doc.Figure():
             return figure_part(block, page, level)
+        case _:
+            return f'<div class="block">{heading(block.title, level)}{inside_part(block, page)}</div>'
+
+
+def inside_part(block: TitledBlock, page: Page) -> str:
+    """Return what stands below the title of a block."""
+    match block:
         case doc.SideBySideBlock():
             from rankscope.report.render.lists import LEGEND, side_by_side_part
 
-            inside = side_by_side_part(block.sides, page) + LEGEND
+            return side_by_side_part(block.sides, page) + LEGEND
         case doc.ChangedQueries():
-            inside = changed_part(block, page)
+            return changed_part(block, page)
         case doc.Facts():
-            inside = facts_part(block, page)
+            return facts_part(block, page)
         case doc.VerdictCounts():
-            inside = f'<div class="groups">{"".join(map(group_part, block.groups))}</div>'
+            return f'<div class="groups">{"".join(map(group_part, block.groups))}</div>'
         case doc.Shares():
-            inside = shares_part(block)
+            return shares_part(block)
         case doc.Estimates():
             from rankscope.report.render.forest import forest_part
 
-            inside = forest_part(block, page)
+            return forest_part(block, page)
         case doc.Bullets():
             items = "".join(f"<li>{page.prose(item)}" for item in block.items)
-            inside = f'<ol class="steps">{items}</ol>' if block.numbered else f'<ul class="bullets">{items}</ul>'
+            return f'<ol class="steps">{items}</ol>' if block.numbered else f'<ul class="bullets">{items}</ul>'
         case doc.Signals():
-            inside = f'<ul class="checks">{"".join(check_part(signal, page) for signal in block.signals)}</ul>'
-    return f'<div class="block">{heading(block.title, level)}{inside}</div>'
+            return f'<ul class="checks">{"".join(check_part(signal, page) for signal in block.signals)}</ul>'
 
 
 def answer_part(verdict: doc.VerdictBlock, page: Page, level: int) -> str:
@@ -148,7 +181,8 @@ def facts_part(block: doc.Facts, page: Page) -> str:
 
 def group_part(group: doc.VerdictCount) -> str:
     """Return how many systems have a verdict; which they are is shown by pointing at it, and stands on paper."""
-    count = f'<span class="v {tone(group.mark)}">{shape(group.mark)}<b>{len(group.names):,}</b> {escape(group.words)}</span>'
+    number = f"<b>{len(group.names):,}</b> {escape(group.words)}"
+    count = f'<span class="v {tone(group.mark)}">{shape(group.mark)}{number}</span>'
     if not group.names:
         return f"<div>{count}</div>"
     return f'<details name="groups"><summary>{count}</summary><p>{escape(", ".join(group.names))}</p></details>'
@@ -167,7 +201,7 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
     for i, one in enumerate(block.queries, 1):
         small = f" <small>{escape(one.query)}</small>" if one.text else ""
         why = f'<p class="why">{escape(with_minus(one.why))}</p>' if one.why else ""
-        change = escape(with_minus(f"{one.after - one.before:+.4f}"))
+        change = f'<b class="{tone(one.mark)}">{with_minus(f"{one.after - one.before:+.4f}")}</b>'
         lists = (
             f"<details><summary>Both lists</summary>{side_by_side_part(one.sides, page)}{LEGEND}</details>"
             if one.sides
@@ -175,7 +209,7 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
         )
         items.append(
             f'<li><span class="k">{i}</span><div class="tq"><b>{escape(one.text or one.query)}</b>{small}{why}</div>'
-            f'<span class="num">{one.before:.4f} → {one.after:.4f} <b class="{tone(one.mark)}">{change}</b></span>{lists}'
+            f'<span class="num">{one.before:.4f} → {one.after:.4f} {change}</span>{lists}'
         )
     return f'<ol class="ql">{"".join(items)}</ol>'
 

@@ -10,7 +10,7 @@ import re
 from html import escape
 
 from rankscope.report import document as doc
-from rankscope.report.render.page import Page, heading, labelled, tone, verdict_words
+from rankscope.report.render.page import TONES, Page, heading, labelled, verdict_words
 from rankscope.report.render.texts import DIGITS, SUPERSCRIPTS, with_minus
 from rankscope.report.render.texts import SHAPES as SHAPE_SIGNS
 from rankscope.report.table import Cell, Table
@@ -33,7 +33,7 @@ VERDICTS: dict[str, doc.Mark] = {
     "not safe to call": "unsafe",
     "not comparable": "fails",
 }
-SIGNS: dict[str, doc.Mark] = {sign: mark for mark, sign in SHAPE_SIGNS.items() if sign in "▲△▼▽○◆"}
+SIGNS = {sign: mark for mark, sign in SHAPE_SIGNS.items() if sign in "▲△▼▽○◆"}
 
 
 def table_block(block: doc.TableBlock, page: Page, level: int) -> str:
@@ -101,6 +101,6 @@ def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
     if not text.isascii():
         text = SUPERSCRIPTS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)
         if cell.text in SIGNS:
-            kind = f"s {tone(SIGNS[cell.text])}"
+            kind = f"s {TONES.get(SIGNS[cell.text], SIGNS[cell.text])}"
     attribute = f' class="{kind}"' if " " in kind else f" class={kind}" if kind else ""
     return f"<td{attribute}><b>{text}</b>" if cell.best else f"<td{attribute}>{text}"

@@ -1,4 +1,4 @@
-"""Two rankings of one query as HTML: list beside list, with lines between the places of a doc; a phone shows one of them."""
+"""Two rankings of one query as HTML: list beside list, lines between the places of a doc; a phone shows one list."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MOVE_SIGNS = {"up": "↑", "down": "↓"}
 def side_by_side_part(sides: SideBySide, page: Page) -> str:
     """Return both lists, and between them the lines; a narrow window shows one list, and a switch for the other."""
     name = page.new_id("sides", sides.query)
-    first, second = (list_part(each, letter) for each, letter in ((sides.a, "A"), (sides.b, "B")))
-    switch = "".join(
-        f'<label><input type="radio" name="{name}"{" checked" if letter == "B" else ""}>{head_part(each, letter)}</label>'
-        for each, letter in ((sides.a, "A"), (sides.b, "B"))
+    first, second = list_part(sides.a, "A"), list_part(sides.b, "B")
+    switch = (
+        f'<label><input type="radio" name="{name}">{head_part(sides.a, "A")}</label>'
+        f'<label><input type="radio" name="{name}" checked>{head_part(sides.b, "B")}</label>'
     )
     return (
         f'<div class="sides"><fieldset class="switch"><legend class="sr">List</legend>{switch}</fieldset>'

@@ -8,7 +8,7 @@ from itertools import chain, count
 
 from rankscope.report import document as doc
 from rankscope.report.render.texts import with_minus
-from rankscope.report.terms import TERMS, measure_meaning, split_terms
+from rankscope.report.terms import meaning, measure_meaning, split_terms
 
 SHAPES: dict[doc.Mark, str] = {
     "better": '<path d="M8 1.5 15 14H1Z"/>',
@@ -23,7 +23,7 @@ SHAPES: dict[doc.Mark, str] = {
     "fails": '<path class="ring" d="M3 3 13 13M13 3 3 13"/>',
     "note": '<circle cx="8" cy="8" r="2.5"/>',
 }
-TONES: dict[doc.Mark, str] = {
+TONES: dict[str, str] = {
     "probably_better": "better",
     "probably_worse": "worse",
     "fine": "better",
@@ -38,7 +38,7 @@ class Page:
     """A page in the making: which ids and terms it has by now, and which columns stay on a phone."""
 
     def __init__(self) -> None:
-        self.ids: set[str] = set()
+        self.ids = {"report", "again", "terms", "term"}
         self.terms: dict[str, tuple[str, str]] = {}
         """The terms that stand on the page, by name: the id of the explanation, and the explanation."""
         self.kept_columns: set[int] = set()
@@ -53,7 +53,7 @@ class Page:
         return name
 
     def prose(self, text: str) -> str:
-        """Return a text whose terms lead to their explanations: each once on a page, so that few things take the focus."""
+        """Return a text whose terms lead to their explanations: each once on a page, so that few take the focus."""
         pieces = []
         for piece, term in split_terms(with_minus(text)):
             is_new = term and term not in self.said
@@ -70,11 +70,11 @@ class Page:
         return "".join(self.known_term(term, piece) if term else escape(piece) for piece, term in pieces)
 
     def known_term(self, name: str, shown: str) -> str:
-        return self.term(name, TERMS[name][1], escape(shown))
+        return self.term(name, meaning(name), escape(shown))
 
-    def term(self, name: str, meaning: str, shown: str) -> str:
+    def term(self, name: str, explained: str, shown: str) -> str:
         if name not in self.terms:
-            self.terms[name] = self.new_id("term", name), meaning
+            self.terms[name] = self.new_id("term", name), explained
         anchor = self.terms[name][0]
         return f'<a class="term {anchor}" href="#{anchor}" aria-describedby="{anchor}">{shown}</a>'
 
@@ -83,19 +83,18 @@ class Page:
         if not self.terms:
             return ""
         entries = "".join(
-            f'<div><dt>{escape(name)}<dd id="{anchor}">{escape(meaning)}</div>'
-            for name, (anchor, meaning) in self.terms.items()
+            f'<div><dt>{escape(name)}<dd id="{anchor}">{escape(explained)}</div>'
+            for name, (anchor, explained) in self.terms.items()
         )
         return f'<section class="terms" id="terms"><h2>What the words mean</h2><dl>{entries}</dl></section>'
 
     def own_css(self) -> str:
         """Return the rules that depend on what stands on the page: meanings to hover over, columns that stay."""
-        rules = [f'.{anchor}::after{{content:"{in_css(meaning)}"}}' for anchor, meaning in self.terms.values()]
+        rules = [f'.{anchor}::after{{content:"{in_css(explained)}"}}' for anchor, explained in self.terms.values()]
         kept = ",".join(f".k{i} tr>:nth-child({i + 1})" for i in sorted(self.kept_columns))
         if kept:
-            rules.append(
-                f"@media screen and (max-width:40rem){{.wide:not(:has(.all-columns :checked)) :is({kept}){{display:table-cell}}}}"
-            )
+            shown = f".wide:not(:has(.all-columns :checked)) :is({kept}){{display:table-cell}}"
+            rules.append(f"@media screen and (max-width:40rem){{{shown}}}")
         return "".join(rules)
 
 

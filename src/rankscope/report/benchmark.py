@@ -31,6 +31,7 @@ from rankscope.report.document import (
 )
 from rankscope.report.evaluation import best_first, mean_cells, mean_notes, number_cell, primary_of, queries
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 
 SHOWN_FAILURES = 20
 """A longer list of failed queries is folded."""
@@ -423,8 +424,10 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
     rows: list[list[Cell]] = []
     reasons: list[str] = []
     for system in result.systems:
-        texts = ((system.name, answer.query, answer.reason, str(answer.attempts)) for answer in system.failures)
-        rows += [list(map(Cell, row)) for row in texts]
+        rows += [
+            [Cell(system.name), *query_cells(one.query, one.text), Cell(one.reason), Cell(str(one.attempts))]
+            for one in system.failures
+        ]
         alike: dict[str, list[str]] = {}  # reasons that differ in numbers and quoted texts alone; the first is shown
         for answer in system.failures:
             alike.setdefault(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason), []).append(answer.reason)
@@ -438,6 +441,6 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
             others = "another reason" if n_other == 1 else f"{n_other} other reasons"
             reasons.append(f"{system.name}: and {n_more} more, for {others}; --details lists all.")
     if rows:
-        table = Table(["system", "query", "reason", "attempts"], rows, n_name_columns=3)
+        table = without_empty(Table(["system", "query", "id", "reason", "attempts"], rows, n_name_columns=4), "id")
         failed = TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)
         yield Section("Failures", (Bullets("Why", tuple(reasons)), failed))

@@ -30,6 +30,7 @@ from rankscope.report.evaluation import (
 )
 from rankscope.report.evaluation import notes as evaluation_notes
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 from rankscope.stats.family import CORRECTIONS
 
 DETAILED = 8
@@ -129,7 +130,7 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
     """Yield the answer, what it was measured on, the numbers it rests on, and the picture."""
     if len(group.compared) == 1:
         pair = group.compared[0]
-        yield parts.answer_block(pair, group, comparison.baseline)
+        yield parts.answer_block(comparison, pair, group)
         yield doc.Paragraph(measured_words(comparison, group))
         yield parts.facts_of(comparison, group, pair)
         yield estimates_of(comparison, group)
@@ -516,11 +517,12 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
         )
     columns = [column.tolist() for column in values.values()]
     rows = [
-        [Cell(query), *(number_cell(score, None) for score in scores)]
+        [*query_cells(query, comparison.texts.query(query)), *(number_cell(score, None) for score in scores)]
         for query, scores in zip(group.query_ids, zip(*columns, strict=True), strict=True)
     ]
     title = parts.in_group(f"{comparison.primary} of every query", group)
-    table = doc.TableBlock(title, Table(["query", *values], rows), folded=True)
+    scored = without_empty(Table(["query", "id", *values], rows, n_name_columns=2), "id")
+    table = doc.TableBlock(title, scored, folded=True)
     return doc.Section(parts.in_group("Every query", group), (table,), intro)
 
 

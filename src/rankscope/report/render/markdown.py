@@ -86,6 +86,8 @@ def block_texts(block: doc.Block) -> Iterator[str]:
             yield from folded(
                 f"{block.title} ({counted(len(block.table.rows), 'row')})", list(table_parts(block.table))
             )
+        case doc.ChangedQueries() if block.folded:
+            yield from folded(f"{block.title} ({counted(len(block.queries), 'query')})", list(content_texts(block)))
         case doc.Bullets(items=()):
             yield from heading(block.title)
         case _:
@@ -117,7 +119,9 @@ def content_texts(block: doc.Block) -> Iterator[str]:
                 for row in block.signals
             )
         case doc.ChangedQueries():
-            yield "\n".join(f"1. {changed_text(one)}" for one in block.queries)
+            yield "\n".join(f"{i}. {changed_text(one)}" for i, one in enumerate(block.queries, block.first))
+            if block.note:
+                yield paragraph(block.note)
 
 
 def fact_text(fact: doc.Fact) -> str:

@@ -153,6 +153,8 @@ def content_items(block: doc.Block, width: int, *, details: bool) -> Iterator[It
     match block:
         case doc.TableBlock(folded=True) if not details:
             yield TextLine(f"{MARGIN}{counted(len(block.table.rows), 'row')}, not shown here: --details prints them")
+        case doc.ChangedQueries(folded=True) if not details:
+            yield TextLine(f"{MARGIN}{counted(len(block.queries), 'query')}, not shown here: --details prints them")
         case doc.TableBlock() | doc.SideBySideBlock():
             yield block.table
         case doc.VerdictCounts():
@@ -205,14 +207,16 @@ def changed_lines(block: doc.ChangedQueries, width: int, *, details: bool) -> It
     """Yield a numbered line per query: its scores, and what was asked, which is cut to one line without details."""
     scores = [f"{one.before:.3f} → {one.after:.3f}  {one.after - one.before:+.3f}" for one in block.queries]
     scores_width = max(map(width_of, scores), default=0)
-    number_width = len(str(len(block.queries)))
-    for i, (one, score) in enumerate(zip(block.queries, scores, strict=True), 1):
+    number_width = len(str(block.first + len(block.queries) - 1))
+    for i, (one, score) in enumerate(zip(block.queries, scores, strict=True), block.first):
         margin = f"{MARGIN}{i:>{number_width}}. {SHAPES[one.mark]} {padded(score, scores_width)}  "
         name = f"{one.text} ({one.query})" if one.text else one.query
         shown = name if details else cut(name, max(width - width_of(margin), NARROWEST_TEXT))
         yield from hanging(margin, shown, width, style=STYLES[one.mark])
         if one.why:
             yield from hanging(" " * width_of(margin), one.why, width)
+    if block.note:
+        yield from hanging(MARGIN, block.note, width, style="dim")
 
 
 def shares_lines(block: doc.Shares, width: int) -> Iterator[TextLine]:

@@ -310,7 +310,12 @@ def estimate_of(name: str, pair: PairResult, code: Code, *, turned: bool = False
             ends = f"{wording.with_sign(low, pair)} to {wording.with_sign(high, pair)}"
             interval = f"{wording.level_words(pair)} {ends}"
         words = f"{wording.with_sign(delta, pair)} ({interval})"
-    return doc.Estimate(name, delta, low, high, words, parts.VERDICT_MARKS[code], wording.short_words(code, pair))
+    short = ""
+    if pair.ci.low is not None and pair.standard_error:
+        value, start, end = (wording.with_sign(number, pair) for number in (delta, low, high))
+        short = f"{value} [{start}, {end}]"
+    mark, verdict = parts.VERDICT_MARKS[code], wording.short_words(code, pair)
+    return doc.Estimate(name, delta, low, high, words, mark, verdict, short)
 
 
 def with_reference(
@@ -586,16 +591,22 @@ def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBl
             Cell(spread.system),
             *(number_cell(or_nan(value), None) for value in spread.by_language.values()),
             number_cell(or_nan(spread.mean), None),
-            Cell(f"{or_nan(spread.variance):.6f}", raw=parts.raw(spread.variance)),
+            range_cell(spread),
         ]
         for spread in spreads
     ]
-    note = (
-        f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same; "
-        "the variance is between them, divided by their number"
-    )
-    table = Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
-    return doc.TableBlock(f"Across languages, {measure}", table)
+    note = f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same"
+    table = Table(["system", *languages, "mean", "lowest to highest"], rows, notes=(note,), keep=("mean",))
+    return doc.TableBlock(f"{measure} across languages", table)
+
+
+def range_cell(spread: LanguageSpread) -> Cell:
+    """Return how far the languages lie apart, as people read it: the lowest and the highest, with their languages."""
+    known = sorted((value, language) for language, value in spread.by_language.items() if value is not None)
+    if not known:
+        return Cell("-")
+    (low, lowest), (high, highest) = known[0], known[-1]
+    return Cell(f"{low:.3f} ({lowest}) to {high:.3f} ({highest})", raw=repr(high - low))
 
 
 def specialist_section(comparison: Comparison) -> doc.Section:

@@ -139,9 +139,10 @@ def estimates_table(block: doc.Estimates) -> Iterator[str]:
     """Yield a table of the estimates with their drawings, all on one axis; zero is no bar, which would end the cell."""
     yield "|  | difference | verdict |  |\n| --- | --- | --- | --- |"
     for row in block.estimates:
+        words = row.short if len(block.estimates) > 1 and row.short else row.words
         shape = f"{SHAPES[row.mark]} " if row.mark else ""
         drawn = code(text_estimate(row, block, width=NARROW_TRACK).replace(ZERO, "│"))
-        yield f"| {inline(row.name)} | {inline(row.words)} | {shape}{inline(row.verdict)} | {drawn} |"
+        yield f"| {inline(row.name)} | {inline(words)} | {shape}{inline(row.verdict)} | {drawn} |"
 
 
 def shares_table(block: doc.Shares) -> Table:

@@ -76,7 +76,7 @@ def test_a_comparison_is_read_back_equal(options):
     jsonschema.Draft202012Validator(published_schema()).validate(json.loads(text))
     with pytest.raises(InputError, match="no scores of queries"):
         report_of(again)
-    with_scores = again.with_scores(found.scores)
+    with_scores = again.with_scores(found.scores).with_lists(found.lists).with_texts(found.texts)
     assert render(report_of(with_scores), "html") == render(report_of(found), "html")
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankscope.comparison.records import Comparison
     from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
+    from rankscope.report.document import Report
 
 SETTLING_ENDINGS = (".csv", ".jsonl", ".ndjson")
 SETTLING_LENGTH = 300
@@ -69,10 +70,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "alpha", type=float, metavar="X")
     add_option(parser, "n_resamples", "--resamples", type=int, metavar="B")
     add_option(parser, "seed", type=int, metavar="N")
+    add_option(parser, "order", metavar="WORD")
     options.add_chart_option(parser, "comparison", "write one chart to -o FILE.svg or .png")
     add_option(parser, "anyway", action="store_true")
     options.add_gate_options(parser)
-    parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
+    details = (
+        "in text: every pair and query, the method, files and hashes; as latex: a whole document, not one table; as "
+        "markdown: also what exceeds a comment"
+    )
+    parser.add_argument("--details", action="store_true", help=details)
     options.add_profile_option(parser)
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write to a file: .html .md .tex .json .csv .xml .txt")
@@ -118,7 +124,9 @@ def run(args: argparse.Namespace) -> int:
         options.save_chart(args.chart, "comparison", args.output, comparison)
     else:
         with options.output_to(args.output) as stream:
-            write(comparison, form, stream, args, gate)
+            report = write(comparison, form, stream, args, gate)
+        if options.is_file(args.output):
+            say_in_short(comparison, report, args.output)
     return options.gate_exit_code(gate, args)
 
 
@@ -194,7 +202,10 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     return with_measures(scores, [find_measure(name, scores) for name in wanted]) if wanted else scores
 
 
-def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace, gate: GateResult | None) -> None:
+def write(
+    comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace, gate: GateResult | None
+) -> Report | None:
+    """Write what was asked for; return the report, where that is one."""
     if form == "json":
         from rankscope.report.comparison_json import json_text
 
@@ -210,11 +221,29 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
         if gate is None:
             raise OptionError("test cases need a baseline, but all pairs are compared", hint="leave --all-pairs out")
         options.write_cases(cases(gate), stream, command="compare")
+    elif form == "latex" and not args.details:
+        from rankscope.report.paper import paper_of_comparison
+        from rankscope.report.render.latex_table import latex_paper_table
+
+        stream.write(latex_paper_table(paper_of_comparison(comparison)))
     else:
         from rankscope.report.comparison import report_of
 
         make = partial(report_of, comparison, command=options.command_line(args))
-        options.write_report(make, form, stream, details=args.details or args.output is not None)
+        to_file = options.is_file(args.output)
+        return options.write_report(make, form, stream, details=args.details, to_file=to_file)
+    return None
+
+
+def say_in_short(comparison: Comparison, report: Report | None, output: str) -> None:
+    """Say the answer on stderr too, where the report goes to a file."""
+    from rankscope.report.comparison import report_of
+    from rankscope.report.evaluation import short_table
+    from rankscope.report.paper import scores_in_order
+
+    report = report or report_of(comparison, with_figures=False, every_pair=False)
+    kept = [comparison.baseline] if comparison.baseline else []
+    options.say_in_short(report, {"": short_table(scores_in_order(comparison), keep=kept)}, output)
 
 
 def write_settling(comparison: Comparison, path: str) -> None:

@@ -73,6 +73,8 @@ def compare(
         Further tests to print: wilcoxon, sign, bootstrap, mcnemar.
     alpha, n_resamples, seed
         The error rate of all together, how many sign flips are drawn, and the seed of everything random.
+    order
+        How reports order systems: score, the best first by the measure that decides, or given.
     anyway
         Go on where ids match nothing, with the verdict that the two are not comparable.
     problems
@@ -97,6 +99,7 @@ def compare(
     >>> old, new = {q: ["x", "d"] for q in qrels}, {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}
     >>> runs = {"old": old, "new": new}
     >>> rs.compare(qrels, runs, "RR")
+    Use new: it is better than old, by 0.467 in RR.
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
     return compare_runs(qrels, runs, request_of(options, function="compare", known=CompareOptions, measures=measures))
@@ -187,6 +190,7 @@ def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Compariso
     >>> old, new = {q: ["x", "d"] for q in qrels}, {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}
     >>> runs = {"old": old, "new": new}
     >>> rs.compare_scores(rs.evaluate(qrels, runs, "RR"))
+    Use new: it is better than old, by 0.467 in RR.
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
     check_options(compare_scores.__annotations__, {"scores": scores})

@@ -40,6 +40,8 @@ Code: TypeAlias = Literal[
     "not_safe",
 ]
 
+Action: TypeAlias = Literal["use", "prefer", "keep", "either", "choose", "none", "by_group"]
+
 RENDERERS: Registry[Callable[..., Any]] = Registry(
     "renderer",
     {
@@ -48,6 +50,10 @@ RENDERERS: Registry[Callable[..., Any]] = Registry(
     },
 )
 """How a comparison is shown: these functions lie above comparisons, and are loaded when one is shown."""
+
+
+SHOWN_VERDICTS = 10
+"""Verdicts in the repr of a comparison."""
 
 
 class DifferenceInterval(Record):
@@ -367,6 +373,19 @@ class PairResult(Record, kw_only=True):
         return bool(self.wins or self.losses)
 
 
+class Recommendation(Record):
+    """What to do by the verdicts, in a sentence for people and in codes for programs; it claims nothing beyond them."""
+
+    text: str
+    action: Action
+    """use: it is better; prefer: it is probably better; keep: the baseline, as no other is shown to be better; either:
+    no difference that matters; choose: these are not told apart; none: nothing can be said; by_group: groups differ."""
+    systems: tuple[str, ...]
+    """Those that the action is about."""
+    code: Code
+    """The verdict that it rests on."""
+
+
 class LeaderboardRow(Record):
     """A system's place on the leaderboard."""
 
@@ -396,6 +415,8 @@ class QueryGroup(Record):
     query_ids: tuple[str, ...]
     uncounted: tuple[str, ...] = ()
     """Those of weight 0, which have no part in any comparison."""
+    recommendation: Recommendation | None = None
+    """What to do by the verdicts on these queries; null in records of earlier versions."""
 
     @property
     def compared(self) -> tuple[PairResult, ...]:
@@ -467,6 +488,10 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
     runs: tuple[RunFile, ...]
     isolated_by: str | None = None
     """The attribute of queries whose values are not pooled, such as language."""
+    recommendation: Recommendation | None = None
+    """What to do, by the verdicts of all groups; null in records of earlier versions."""
+    order: str = "score"
+    """How reports order systems: score, by the primary measure, or given, as they were named."""
     groups: tuple[QueryGroup, ...]
     languages: tuple[LanguageSpread, ...] = ()
     """Mean over languages, each counting the same, and the variance between them."""
@@ -530,6 +555,21 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
         """The names of all systems, in the order given."""
         return tuple(run.name for run in self.runs)
 
+    def systems_in_order(self, group: QueryGroup) -> tuple[str, ...]:
+        """Return the names as reports list them: the best mean first, or as they were given."""
+        if self.order == "given":
+            return self.systems
+        return tuple(dict.fromkeys([*(place.system for place in group.leaderboard), *self.systems]))
+
+    def pairs_in_order(self, group: QueryGroup) -> tuple[PairResult, ...]:
+        """Return the pairs as reports list them: those of the best system first, or as they were given."""
+        if self.order == "given":
+            return group.compared
+        place = {name: i for i, name in enumerate(self.systems_in_order(group))}
+        if self.baseline is not None:
+            return tuple(sorted(group.compared, key=lambda pair: place[pair.b]))
+        return tuple(sorted(group.compared, key=lambda pair: sorted((place[pair.a], place[pair.b]))))
+
     def __iter__(self) -> Iterator[PairResult]:
         return (result for group in self.groups for result in group.compared)
 
@@ -551,9 +591,14 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
         return RENDERERS["report"](self, command=command)
 
     def __repr__(self) -> str:
-        return "\n".join(
-            f"{result.b} vs {result.a}: {result.final_verdict.text} {result.final_verdict.reason}" for result in self
-        )
+        """Return the recommendation, then the verdicts, of many the first."""
+        lines = [] if self.recommendation is None else [self.recommendation.text]
+        pairs = list(self)
+        for pair in pairs[:SHOWN_VERDICTS]:
+            where = f" ({pair.group})" if pair.group else ""
+            lines.append(f"{pair.b} vs {pair.a}{where}: {pair.final_verdict.text} {pair.final_verdict.reason}".rstrip())
+        more = len(pairs) - SHOWN_VERDICTS
+        return "\n".join([*lines, *([f"… and {more:,} more pairs"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
         html: str = RENDERERS["notebook"](self)

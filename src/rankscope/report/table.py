@@ -113,7 +113,13 @@ def printable_table(table: Table) -> Table:
 
 
 def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:
-    """Yield the lines of the table as plain text; a file has no width, so nothing is folded."""
+    """Yield the lines of the table as plain text, then its notes."""
+    yield from plain_rows(table, rule=rule)
+    yield from shown_notes(table)
+
+
+def plain_rows(table: Table, *, rule: str = "─") -> Iterator[str]:
+    """Yield header and rows; a file has no width, so nothing is folded."""
     header, rows = with_marks(table)
     widths = [max(map(width_of, column)) for column in zip(header, *rows, strict=True)]
 
@@ -127,7 +133,6 @@ def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:
     yield aligned(header)
     yield rule * (sum(widths) + len(_GAP) * (len(widths) - 1))
     yield from map(aligned, rows)
-    yield from shown_notes(table)
 
 
 def width_of(text: str) -> int:

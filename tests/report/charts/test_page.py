@@ -13,7 +13,8 @@ import chart_kinds as charts
 import pytest
 
 from rankscope.report.charts.heat import DARKEST
-from rankscope.report.charts.palette import DASHES, MARKERS, SERIES, THEMES
+from rankscope.report.charts.palette import DASHES, MARKERS, SERIES
+from rankscope.report.tokens import THEMES
 
 EXAMPLES = chart_examples.every_kind(7, prefix="p1")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -61,7 +62,7 @@ def test_colours_are_variables_with_a_fallback(kind):
     body = re.sub(r"<style>.*?</style>", "", EXAMPLES[kind].svg)
     colours = re.findall(r'(?:fill|stroke)="([^"]+)"', body)
     assert colours
-    assert all(re.fullmatch(r"none|url\(#[\w-]+\)|var\(--rs-\w+,#[0-9a-f]{6}\)", colour) for colour in colours)
+    assert all(re.fullmatch(r"none|url\(#[\w-]+\)|var\(--rs-[\w-]+,#[0-9a-f]{6}\)", colour) for colour in colours)
 
 
 def test_alone_a_picture_sets_its_own_colours_and_in_a_page_it_does_not():
@@ -112,11 +113,11 @@ def blend(colour, ground, opacity):
 @pytest.mark.parametrize("theme", THEMES)
 def test_contrast_is_enough_to_read(theme):
     colours = THEMES[theme]
-    ground = rgb(colours["bg"])
-    assert all(contrast(rgb(colours[name]), ground) >= 4.5 for name in ("fg", "muted", "c1", "c2", "c5"))
-    assert all(contrast(rgb(colours[f"c{i}"]), ground) >= 3 for i in range(1, 8))
-    cells = [blend(colours[name], colours["bg"], DARKEST) for name in ("c1", "c2", "c5")]
-    assert all(contrast(rgb(colours["fg"]), cell) >= 4.5 for cell in cells)
+    ground = rgb(colours["paper"])
+    assert all(contrast(rgb(colours[name]), ground) >= 4.5 for name in ("ink", "ink-3", "better", "worse"))
+    assert all(contrast(rgb(colours[f"s{i}"]), ground) >= 3 for i in range(1, 8))
+    cells = [blend(colours[name], colours["paper"], DARKEST) for name in ("better", "worse", "s2", "s5")]
+    assert all(contrast(rgb(colours["ink"]), cell) >= 4.5 for cell in cells)
 
 
 def test_lines_differ_without_colour():

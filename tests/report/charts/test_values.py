@@ -7,7 +7,7 @@ import chart_kinds as charts
 import pytest
 from chart_reading import Picture, as_number, check_chart, path_points
 
-from rankscope.report.charts.palette import BG, GOOD, MUTED
+from rankscope.report.charts.palette import BG, GOOD, MARK_COLOURS
 
 COMMON = {"title": "t", "measure": "m"}
 
@@ -28,7 +28,7 @@ def test_forest_markers_and_whiskers_stand_at_their_values():
     for picture in both(charts.forest(rows, **COMMON)):
         values = [picture.value_at(middle(circle)[0], "middle") for circle in picture.circles()]
         assert values == pytest.approx([0.031, -0.044], abs=5e-4)
-        lines = [s for s in picture.shapes if s.name == "line" and s.attributes.get("stroke") == MUTED]
+        lines = [s for s in picture.shapes if s.name == "line" and s.attributes.get("stroke") == MARK_COLOURS["unsure"]]
         level = [(s.box.left, s.box.right) for s in lines if s.box.top == s.box.bottom]
         ends = [picture.value_at(end, "middle") for pair in level for end in pair]
         assert ends == pytest.approx([0.012, 0.05, -0.07, -0.018], abs=5e-4)

@@ -43,7 +43,7 @@ def pairs(text: str) -> dict[str, str]:
 
 # The first line is what renderers draw with: one character for one, so that columns stay in place.
 ASCII = pairs("""
-    ● o ▲ ^ △ ^ ▼ v ▽ v ○ o ◆ # ✓ + ✗ x ─ - ━ = ┿ + · . • -
+    ● o ▲ ^ △ ^ ▼ v ▽ v ○ o ◆ # ✓ + ✗ x ─ - ━ = ┿ + · . • - █ #
     − - – - — -- … ... ‘ ' ’ ' “ " ” " ± +/- × x ≤ <= ≥ >= → -> ← <- ∩ & ∪ |
     Δ delta α alpha κ kappa λ lambda σ sigma τ tau ⁰ ^0 ¹ ^1 ² ^2 ³ ^3 ⁴ ^4 ⁵ ^5 ⁶ ^6 ⁷ ^7 ⁸ ^8 ⁹ ^9
 """) | {"\xa0": " ", "\u202f": " "}

@@ -29,7 +29,8 @@ NOTEBOOK_CSS = (
 )
 
 FG, BG, MUTED, AXIS, GRID = map(paint, ("ink", "paper", "ink-3", "axis", "line"))
-SERIES = tuple(paint(f"s{i}") for i in range(1, 8))
+SERIES = tuple(paint(f"s{i}") for i in range(1, 5))
+"""Of the few lines that are coloured; each has its own dash and marker, too."""
 GOOD, BAD = paint("better"), paint("worse")
 MARK_COLOURS = {
     "better": GOOD,
@@ -42,19 +43,24 @@ MARK_COLOURS = {
     "fails": BAD,
     "note": paint("unsure"),
 }
-MARK_SHAPES = {
-    "better": "triangle",
-    "probably_better": "triangle",
-    "worse": "wedge",
-    "probably_worse": "wedge",
-    "same": "square",
-    "unsure": "disc",
-    "unsafe": "diamond",
-    "fails": "cross",
-    "note": "disc",
+MARK_TINTS = {
+    "better": paint("better-tint"),
+    "probably_better": paint("better-tint"),
+    "worse": paint("worse-tint"),
+    "probably_worse": paint("worse-tint"),
+    "same": paint("same-tint"),
+    "unsure": BG,
+    "unsafe": paint("unsafe-tint"),
+    "fails": paint("worse-tint"),
+    "note": BG,
 }
-DASHES = (None, "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2 1 2", "1 2")
-MARKERS = ("disc", "square", "triangle", "diamond", "wedge", "plus", "cross")
+"""The ground below a mark."""
+RAMP = tuple(paint(f"r{i}") for i in range(5))
+ON_RAMP = (FG, FG, FG, paint("on-r3"), paint("on-r4"))
+"""Shades of one hue from low to high, and what is written on each."""
+SUNK = paint("sunk")
+DASHES = (None, "7 3", "2 3", "9 3 2 3")
+MARKERS = ("disc", "square", "triangle", "diamond")
 SHAPES = {
     "square": "-.9 -.9, .9 -.9, .9 .9, -.9 .9",
     "triangle": "0 -1.1, 1.1 .9, -1.1 .9",

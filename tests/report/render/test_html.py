@@ -180,6 +180,15 @@ def test_a_folded_section_is_opened_by_what_leads_to_it():
     assert details.find(f"{XHTML}div").get("id") == "section-hybrid-against-algorithmic"
 
 
+def test_how_to_obtain_it_again_is_folded_where_it_is_long():
+    for n, is_folded in ((12, False), (13, True)):
+        tree = parse_html(render(Report("t", (), (), tuple((f"run {i}", "sha256") for i in range(n))), "html"))
+        footer = tree.find(f".//{XHTML}footer")
+        assert (footer.find(f"{XHTML}details") is not None) is is_folded
+        assert len(footer.findall(f".//{XHTML}dd")) == n
+        assert len(tree.findall(".//*[@id='again']")) == 1
+
+
 def test_the_style_sheet_takes_its_colours_from_the_tokens():
     sheet = files("rankscope.report.render").joinpath("page.css").read_text("utf-8")
     assert set(re.findall(r"var\(--rs-([\w-]+)\)", sheet)) <= set(COLOURS)

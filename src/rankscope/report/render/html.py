@@ -33,6 +33,7 @@ TitledBlock: TypeAlias = (
     | doc.Bullets
     | doc.Signals
 )
+LONG_FOOTER = 12
 SHADES = 5
 """As many parts of a whole have a shade of their own."""
 
@@ -49,7 +50,6 @@ def to_html(report: doc.Report) -> str:
     details = [part for name, section in sections for part in section_parts(name, section, page)]
     terms = page.terms_part()
     links = contents_part(sections, has_terms=bool(terms))
-    footer = (f"<div><dt>{escape(name)}<dd><code>{escape(value)}</code></div>" for name, value in report.footer)
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}; script-src \'sha256-{digest}\'">',
@@ -70,11 +70,20 @@ def to_html(report: doc.Report) -> str:
         terms,
         "</main>",
         "</div>",
-        f'<footer id="again"><h2>How to obtain it again</h2><dl>{"".join(footer)}</dl></footer>',
+        footer_part(report.footer),
         f"<script>{script}</script>",
         "</body>\n</html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def footer_part(entries: Sequence[tuple[str, str]]) -> str:
+    """Return how to obtain the report again, folded where it is long."""
+    rows = "".join(f"<div><dt>{escape(name)}<dd><code>{escape(value)}</code></div>" for name, value in entries)
+    title = "<h2>How to obtain it again</h2>"
+    if len(entries) <= LONG_FOOTER:
+        return f'<footer id="again">{title}<dl>{rows}</dl></footer>'
+    return f'<footer><details><summary>{title}</summary><dl id="again">{rows}</dl></details></footer>'
 
 
 def contents_part(sections: Sequence[tuple[str, doc.Section]], *, has_terms: bool) -> str:
@@ -216,7 +225,7 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
             f'<li><span class="k">{i}</span><div class="tq"><b>{escape(one.text or one.query)}</b>{small}{why}</div>'
             f'<span class="num">{one.before:.4f} → {one.after:.4f} {change}</span>{lists}'
         )
-    note = f'<p class="note">{page.prose(block.note)}</p>' if block.note else ""
+    note = f'<p class="cap">{page.prose(block.note)}</p>' if block.note else ""
     return f'<ol class="ql">{"".join(items)}</ol>{note}'
 
 

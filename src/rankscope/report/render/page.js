@@ -66,7 +66,7 @@
   for (const table of document.querySelectorAll("table")) {
     const length = table.tBodies[0].rows.length;
     if (length > 2) makeSortable(table);
-    if (length > 20) addFilter(table);
+    if (length > 30) addFilter(table);
   }
   let opened = [];
   addEventListener("beforeprint", () => {

@@ -161,7 +161,7 @@ def test_verdicts_in_tables_have_the_shape_and_tone_of_the_verdict():
     marks = {words: VERDICT_MARKS[code] for code, words in WORDS.items()}
     assert {**marks, "no score differs": "same"} == VERDICTS
     page = render(every_block(), "html")
-    assert '<td class="n"><span class="v unsafe"><svg class="shape"' in page
+    assert '<td class=vd><span class="v unsafe"><svg class="shape"' in page
 
 
 def test_columns_that_are_kept_are_those_the_table_names():

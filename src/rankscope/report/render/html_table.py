@@ -51,11 +51,12 @@ def table_block(block: doc.TableBlock, page: Page, level: int) -> str:
 
 def table_part(table: Table, label: str, page: Page, *, is_detail: bool) -> str:
     """Return a table in a box of its own, which scrolls where the table is wider than the page."""
+    verdicts = {i for i, text in enumerate(table.header) if "verdict" in text.lower()}
     header = "".join(
-        f'<th scope="col"{" class=n" if i < table.n_name_columns else ""}>{breakable(text, page)}'
+        f'<th scope="col"{" class=n" if i < table.n_name_columns else " class=vd" if i in verdicts else ""}>'
+        f"{breakable(text, page)}"
         for i, text in enumerate(table.header)
     )
-    verdicts = {i for i, text in enumerate(table.header) if "verdict" in text.lower()}
     rows = "\n".join(
         "<tr>"
         + "".join(cell_part(cell, i, table.n_name_columns, is_verdict=i in verdicts) for i, cell in enumerate(row))
@@ -106,8 +107,8 @@ def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
     if i == 0 and n_names:
         return f"<th scope=row{whole}>{escape(cell.text)}"
     if is_verdict and cell.text in VERDICTS:
-        return f'<td class="n">{verdict_words(VERDICTS[cell.text], cell.text)}'
-    kind = "n" if i < n_names else "w" if len(cell.text) > LONG_CELL else ""
+        return f"<td class=vd>{verdict_words(VERDICTS[cell.text], cell.text)}"
+    kind = "vd" if is_verdict else "n" if i < n_names else "w" if len(cell.text) > LONG_CELL else ""
     text = escape(cell.text if i < n_names else with_minus(cell.text))
     if not text.isascii():
         text = SUPERSCRIPTS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)

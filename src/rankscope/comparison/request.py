@@ -27,7 +27,7 @@ from rankscope.typing import EvaluateOptions, MeasureLike
 if TYPE_CHECKING:
     from rankscope.evaluation import EvaluateRequest
 
-ORDERS = ("best", "given")
+ORDERS = ("score", "given")
 UNJUDGED = ("auto", "uncertain", "irrelevant")
 NOT_OFFERED = {
     "holm": "its p-values have no interval of their own",
@@ -116,8 +116,8 @@ class CompareRequest(Options):
     """sign flips drawn (default: 9999)"""
     seed: int = 0
     """seed of everything random (default: 0)"""
-    order: str = "best"
-    """how reports order systems: best (default: by the measure that decides) or given (as they were named)"""
+    order: str = "score"
+    """how reports order systems: score (default: the best first, by the measure that decides) or given (as they were named)"""
     anyway: bool = False
     """go on where ids match nothing; the verdict is then: not comparable"""
     problems: dict[str, str] | None = None
@@ -229,7 +229,7 @@ class ScoreOptions(TypedDict, total=False):
     alpha: float
     n_resamples: int
     seed: int
-    order: Literal["best", "given"]
+    order: Literal["score", "given"]
     problems: Mapping[str, str] | None
 
 

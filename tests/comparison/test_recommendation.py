@@ -186,11 +186,11 @@ def test_means_over_different_queries_have_no_best():
     assert "not over the same queries" in found.recommendation.text
 
 
-@pytest.mark.parametrize("order", ["best", "given"])
+@pytest.mark.parametrize("order", ["score", "given"])
 def test_reports_list_the_best_system_first_unless_asked_otherwise(order):
     columns = {"middle": BASE, "worst": BASE - 0.1 + NOISY["dense"] / 50, "best": BASE + 0.1 + NOISY["tuned"] / 50}
     found = compare_scores(scores_of(columns), n_resamples=199, order=order)
-    expected = ["best", "middle", "worst"] if order == "best" else ["middle", "worst", "best"]
+    expected = ["best", "middle", "worst"] if order == "score" else ["middle", "worst", "best"]
     report = report_of(found)
     estimates = next(block for block in report.first_screen if hasattr(block, "estimates"))
     assert [row.name for row in estimates.estimates] == expected
@@ -208,5 +208,5 @@ def test_what_is_not_told_apart_from_the_best_is_marked_with_it():
     assert {codes["a", "c"], codes["b", "c"]} == {"worse"}
     board = next(section for section in report_of(found).sections if section.title == "Systems").blocks[0].table
     assert sorted(row[1].text.split()[-1] for row in board.rows if any(cell.best for cell in row)) == ["a", "b"]
-    with pytest.raises(rs.OptionError, match="order 'worst' is not one of best, given"):
+    with pytest.raises(rs.OptionError, match="order 'worst' is not one of score, given"):
         compare_scores(scores_of(columns), order="worst")

@@ -157,13 +157,13 @@ def of_better_ones(
         words = f"each is {WORDS[code]} than {baseline}, but their means are not over the same queries"
         text = f"{ACTIONS[code].capitalize()} {listed(names, last='or')}: {words}."
         return Recommendation(text, ACTIONS[code], names, code)
-    words = better_words(best, best.b, baseline, code).rstrip(".")
-    if len(found) > 1:
-        words += f"; of the {len(found)} systems that are, none gains more"
+    more = [f"{len(found)} systems are {WORDS[code]}, and none of them gains more."] if len(found) > 1 else []
     ahead = [pair.b for pair in pairs if pair.gain > best.gain]
     if ahead and group.is_over_same_queries:
-        words += f"; {listed(ahead)} {'has' if len(ahead) == 1 else 'have'} a better mean, but a weaker verdict"
-    return Recommendation(f"{words}.", ACTIONS[code], (best.b,), code)
+        more.append(f"{listed(ahead)} {'has' if len(ahead) == 1 else 'have'} a better mean, but a weaker verdict.")
+    return Recommendation(
+        better_words(best, best.b, baseline, code), ACTIONS[code], (best.b,), code, more=" ".join(more)
+    )
 
 
 def open_words(pairs: Sequence[PairResult]) -> Iterator[str]:
@@ -210,22 +210,23 @@ def among_all(group: QueryGroup) -> Recommendation:
         return Recommendation(f"Nothing can be recommended: {words}.", "none", (), "cannot_tell")
     untold = [place.system for place in group.leaderboard if codes.get(place.system) in (*OPEN, *ALIKE)]
     rivals = [name for name in untold if name not in losers]
-    words = f"Choose {top} for now: it has the best mean"
+    words, more = f"Choose {top} for now: it has the best mean, but is not shown to be the best.", []
     if rivals:
-        among = "between" if len(rivals) == 1 else "among"
-        tied = sum(place.mean == group.leaderboard[0].mean for place in group.leaderboard) > 1
-        words = f"Choose {among} {listed([top, *rivals], most=5)}: {top} has the best mean"
-        words += " (others have the same)" if tied else ""
-        words += f", but is not shown to be better than the other{'' if len(rivals) == 1 else f' {len(rivals)}'}"
+        among, n = "between" if len(rivals) == 1 else "among", len(rivals) + 1
+        words = (
+            f"Choose {among} {listed([top, *rivals], most=5)}: none of these {n} is shown to be better than another."
+        )
         pairs = (pair for pair in group.compared if top in (pair.a, pair.b) and {pair.a, pair.b} & set(rivals))
-        words += more_queries([pair for pair in pairs if code_of(pair) == "cannot_tell"])
+        if needed := queries_to_tell([pair for pair in pairs if code_of(pair) == "cannot_tell"]):
+            more.append(f"{needed[0].upper()}{needed[1:]} from {top}.")
     if beaten:
-        words += f"; it is better, or probably better, than {len(beaten)} of the {len(names) - 1} others"
+        more.append(f"{top} is better, or probably better, than {len(beaten)} of the {len(names) - 1} others.")
     doubtful = [place.system for place in group.leaderboard if codes.get(place.system) in IN_DOUBT]
     if doubtful:
         are = "is" if len(doubtful) == 1 else "are"
-        words += f"; {listed(doubtful)} {are} {doubt_words(codes[name] for name in doubtful)} against it"
-    return Recommendation(f"{words}.", "choose", (top, *rivals), "cannot_tell" if untold else "not_safe")
+        more.append(f"{listed(doubtful)} {are} {doubt_words(codes[name] for name in doubtful)} against {top}.")
+    code: Code = "cannot_tell" if untold else "not_safe"
+    return Recommendation(words, "choose", (top, *rivals), code, more=" ".join(more))
 
 
 def code_of(pair: PairResult) -> Code:
@@ -254,11 +255,17 @@ def unless(pair: PairResult, what: str) -> str:
 
 
 def more_queries(pairs: Sequence[PairResult]) -> str:
+    """Say in brackets how many more queries would tell, where that is known."""
+    words = queries_to_tell(pairs)
+    return f" ({words})" if words else ""
+
+
+def queries_to_tell(pairs: Sequence[PairResult]) -> str:
     """Say how many more queries would tell, where the records know it and it is more than there are."""
     needed = [max(pair.n_needed, MIN_UNITS) - pair.n_units for pair in pairs if pair.n_needed is not None]
     if len(needed) < len(pairs) or min(needed, default=0) <= 0:
         return ""  # where one of them has no figure, no number of queries is known to tell
-    return f" (about {max(needed):,} more {unit_word(pairs[0])} would tell a difference of {pairs[0].margin:g})"
+    return f"about {max(needed):,} more {unit_word(pairs[0])} would tell a difference of {pairs[0].margin:g}"
 
 
 def few_words(pairs: Sequence[PairResult]) -> str:

@@ -26,7 +26,7 @@ def forest_part(block: doc.Estimates, page: Page) -> str:
     ticks = ticks_within(axis)
     grid = page.new_id("grid", "")
     labels = axis_part(ticks, axis)
-    rows = [estimate_part(row, axis, grid, in_short=len(block.estimates) > 1) for row in block.estimates]
+    rows = [estimate_part(row, axis, grid) for row in block.estimates]
     ends = [labels] if len(rows) > LONG_FOREST else []
     band = f"; the grey band is the margin of ±{block.margin:g}" if block.margin else ""
     lines = grid_part(ticks, axis, block.margin)
@@ -72,8 +72,8 @@ def axis_part(ticks: dict[float, str], axis: Axis) -> str:
     return f'<li class="axis" aria-hidden="true"><svg class="track">{"".join(texts)}</svg>'
 
 
-def estimate_part(row: doc.Estimate, axis: Axis, grid: str, *, in_short: bool) -> str:
-    """Return one row; what is drawn stands beside it in words, in short where there are several."""
+def estimate_part(row: doc.Estimate, axis: Axis, grid: str) -> str:
+    """Return one row; what is drawn stands beside it in words."""
     drawn = f'<use href="#{grid}"/>'
     if row.numbers:
         low, value, high = (place(number, axis) for number in row.numbers)
@@ -82,8 +82,7 @@ def estimate_part(row: doc.Estimate, axis: Axis, grid: str, *, in_short: bool) -
             f'<line class="iv" x1="{low}%" x2="{high}%" y1="50%" y2="50%"/>'
             f'<svg class="pt" x="{value}%" y="50%"><g transform="translate(-6-6)scale(.75)">{mark}</g></svg>'
         )
-    words = row.short if in_short and row.short else row.words
-    number, opening, interval = with_minus(words).partition(" [" if words == row.short else " (")
+    number, opening, interval = with_minus(row.short or row.words).partition(" [" if row.short else " (")
     verdict = verdict_words(row.mark or "note", row.verdict) if row.verdict else ""
     return (
         f'<li><b class="name">{escape(row.name)}</b>'

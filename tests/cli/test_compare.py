@@ -44,7 +44,8 @@ def test_the_verdict_comes_first_and_the_command_last(rankscope, files):
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0] == "RR@10 · new vs old (baseline)"
-    assert "VERDICT   new is better." in done.out
+    assert "VERDICT   Use new: it is better than old, by" in done.out
+    assert "new is better. Its RR@10 is higher by" in " ".join(done.out.split())
     assert done.out.index("VERDICT") < done.out.index("Can I trust it?") < done.out.index("Why it moved")
     assert "seed 0" in done.out
     assert "command rankscope compare" in done.out
@@ -117,14 +118,14 @@ def test_judging_the_docs_of_settle_gives_a_verdict(rankscope, tmp_path):
         judged = tmp_path / f"judged{grade}.csv"
         judged.write_text("query,doc,grade\n" + "".join(f"{row['query']},{row['doc']},{grade}\n" for row in rows))
         after = rankscope(*arguments, "--more-qrels", judged)
-        assert f"VERDICT   new is {'better' if grade == '1' else 'worse'}." in after.out
+        assert f"VERDICT   {'Use new: it is better' if grade == '1' else 'Keep old: new is worse'}" in after.out
 
 
 def test_scores_of_other_tools(rankscope, tmp_path):
     table = tmp_path / "ndcg.csv"
     table.write_text("query,a,b\n" + "".join(f"{i},{i % 5 / 10},{i % 5 / 10 + 0.1 + i % 3 / 50}\n" for i in range(30)))
     done = rankscope("compare", "--scores", str(table), "--primary", "nDCG@10")
-    assert "VERDICT   b is better." in done.out
+    assert "VERDICT   Use b: it is better than a, by 0.1200 in nDCG@10." in done.out
     report = tmp_path / "r.html"
     assert rankscope("report", str(table), "-m", "nDCG@10", "-o", str(report)).code == 0
     assert "b is better." in report.read_text()

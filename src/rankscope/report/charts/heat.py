@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import Any, ClassVar, Self
 
 from msgspec.structs import asdict
@@ -138,9 +138,9 @@ class StrataChart(HeatChart):
         gains, losses = looks.count(GAIN), looks.count(LOSS)
         known = [cell for cell in self.cells if math.isfinite(cell.value)]
         largest = max(known, key=lambda cell: abs(cell.value))
-        told = f"{gains:,} told to be better, {losses:,} worse, {len(looks) - gains - losses:,} not told from zero"
+        found = f"{gains:,} told to be better, {losses:,} worse, {len(looks) - gains - losses:,} not told from zero"
         where = f"the largest is {self.numbers(largest)} for {largest.column} in {largest.row}"
-        return f"{counted(len(looks), 'difference')} in {self.measure} by stratum: {told}; {where}."
+        return f"{counted(len(looks), 'difference')} in {self.measure} by stratum: {found}; {where}."
 
     def draw(self, drawing: Drawing) -> None:
         gain, loss = (swatch(fill=shade.fill, stroke=shade.ink) for shade in (GAIN, LOSS))
@@ -162,18 +162,18 @@ TiersByColumn = Mapping[str, Sequence[Sequence[str]]]
 
 
 class SystemsChart(HeatChart):
-    """Systems (rows) by measures (columns); a shade holds the systems that are not told apart from its best one."""
+    """Systems (rows) by measures (columns); a shade holds the systems that are not distinct from its best one."""
 
     better: Mapping[str, Better] = {}
     """By measure; higher where nothing is said."""
     without_best: Sequence[str] = ()
     """Measures whose means are not over the same queries: the system that finds less might look best."""
     tiers: TiersByColumn | None = None
-    """By measure, systems that are not told apart from the best of them, the best ones first; of pairs compared."""
+    """By measure, systems that are not distinct from the best of them, the best ones first; of pairs compared."""
     baseline: str | None = None
     """The system that the others were compared with; cells are then coloured by what was found against it."""
     found: Mapping[str, Mapping[str, Mark]] = {}
-    """By measure and system, better or worse than the baseline; those not told apart from it are left out."""
+    """By measure and system, better or worse than the baseline; those not distinct from it are left out."""
 
     @classmethod
     def from_scores(
@@ -199,7 +199,7 @@ class SystemsChart(HeatChart):
     def from_comparison(cls, comparison: Comparison) -> SystemsChart:
         """Return the systems of a comparison, with intervals at its level and by its clusters.
 
-        What was compared tells systems apart, not the intervals of their means: all pairs, or each with the baseline.
+        What was compared decides, not the intervals of means: all pairs, or each system with the baseline.
         """
         level = 1 - comparison.settings.alpha
         chart = cls.from_scores(comparison.scores, level=level, cluster_of=comparison.cluster_of)
@@ -209,7 +209,7 @@ class SystemsChart(HeatChart):
             return replace(chart, cells=cells, tiers=tiers_by_pairs(comparison))
         marks: dict[str, dict[str, Mark]] = {measure: {} for measure in comparison.scores.measures}
         for pair in comparison.groups[0].comparisons:
-            if is_told_apart(pair):
+            if is_decided(pair):
                 marks[pair.measure][pair.b] = "better" if pair.gain > 0 else "worse"
         return replace(chart, cells=cells, baseline=comparison.baseline, found=marks)
 
@@ -224,10 +224,8 @@ class SystemsChart(HeatChart):
         for column in {cell.column for cell in self.cells}.difference(tiers):
             own = [cell for cell in self.cells if cell.column == column and not math.isnan(cell.low)]
             best_first = sorted(own, key=lambda cell: cell.value, reverse=self.better.get(column) != "lower")
-            ends = {cell.row: (cell.low, cell.high) for cell in own}
-            tiers[column] = tiers_among(
-                [cell.row for cell in best_first], lambda a, b, ends=ends: apart(ends[a], ends[b])
-            )  # type: ignore[misc]
+            distinct = {frozenset((a.row, b.row)) for a, b in combinations(own, 2) if a.low > b.high or b.low > a.high}
+            tiers[column] = tiers_among([cell.row for cell in best_first], distinct)
         return {
             (row, column): i
             for column, groups in tiers.items()
@@ -246,12 +244,12 @@ class SystemsChart(HeatChart):
         best = pick(known, key=lambda cell: cell.value)
         if self.baseline is not None:
             ahead = sum(mark == "better" for mark in self.found.get(column, {}).values())
-            told = f"{ahead:,} told to be better than {self.baseline}"
-            return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}, and {told}."
+            better = f"{ahead:,} {'is' if ahead == 1 else 'are'} better than {self.baseline}"
+            return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}, and {better}."
         alike = sum(self.tier_of.get((cell.row, column)) == 0 for cell in known) - 1
         others = "no other one is" if alike < 1 else f"{alike:,} other{'s are' if alike > 1 else ' is'}"
-        told = f", and {others} not told apart from it" if len(known) > 1 and self.tier_of else ""
-        return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}{told}."
+        tied = f", and {others} not told apart from it" if len(known) > 1 and self.tier_of else ""
+        return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}{tied}."
 
     def draw(self, drawing: Drawing) -> None:
         drawing.legend(list(self.legend_keys()))
@@ -266,7 +264,7 @@ class SystemsChart(HeatChart):
         if self.baseline is not None:
             for shade, word in ((GAIN, "better"), (LOSS, "worse")):
                 yield swatch(fill=shade.fill, stroke=shade.ink), f"{word} than {self.baseline}"
-            yield swatch(fill=SUNK, stroke=GRID), f"not told apart from {self.baseline}"
+            yield swatch(fill=SUNK, stroke=GRID), f"not told apart from {self.baseline}, or not safe to call"
             return
         used = sorted({self.shade_at(tier) for tier in self.tier_of.values()}, reverse=True)
         by = "verdict, or interval of the difference" if self.tiers else "their intervals meet"
@@ -302,22 +300,17 @@ class SystemsChart(HeatChart):
         return CellShade(RAMP[shade], ON_RAMP[shade], bold=bold)
 
 
-def apart(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] > other[1] or other[0] > one[1]
-
-
-def tiers_among(best_first: Sequence[str], told_apart: Callable[[str, str], bool]) -> list[list[str]]:
-    """Return systems in groups: those not told apart from the best, then the same among the rest, and so on."""
+def tiers_among(best_first: Sequence[str], distinct: Collection[frozenset[str]]) -> list[list[str]]:
+    """Return systems in groups: those not distinct from the best, then the same among the rest, and so on."""
     tiers, rest = [], list(best_first)
     while rest:
-        best = rest[0]
-        tiers.append([name for name in rest if name == best or not told_apart(best, name)])
+        tiers.append([name for name in rest if frozenset((rest[0], name)) not in distinct])
         rest = [name for name in rest if name not in tiers[-1]]
     return tiers
 
 
-def is_told_apart(pair: PairResult) -> bool:
-    """Tell whether two systems are told apart: by the verdict, or by the interval in a measure that has none."""
+def is_decided(pair: PairResult) -> bool:
+    """Tell whether one of two systems is better: by the verdict, or by the interval in a measure that has none."""
     if pair.verdict is not None:
         return pair.verdict.code in DECIDED
     return or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0
@@ -325,13 +318,11 @@ def is_told_apart(pair: PairResult) -> bool:
 
 def tiers_by_pairs(comparison: Comparison) -> dict[str, list[list[str]]]:
     """Return, by measure, the systems in groups by what was found of every pair."""
-    told: dict[str, set[frozenset[str]]] = {}
+    distinct: dict[str, set[frozenset[str]]] = {measure: set() for measure in comparison.scores.measures}
     for pair in comparison.groups[0].comparisons:
-        told.setdefault(pair.measure, set()).update({frozenset((pair.a, pair.b))} if is_told_apart(pair) else ())
-    return {
-        measure: tiers_among(by_mean(comparison.scores, measure), lambda a, b, pairs=pairs: frozenset((a, b)) in pairs)
-        for measure, pairs in told.items()
-    }
+        if is_decided(pair):
+            distinct[pair.measure].add(frozenset((pair.a, pair.b)))
+    return {measure: tiers_among(by_mean(comparison.scores, measure), pairs) for measure, pairs in distinct.items()}
 
 
 class CellLook(Record):

@@ -25,7 +25,7 @@ from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import Mark
 
 MOST_SYSTEMS = 40
-"""Of more systems the best so many are shown: smaller marks could not be told apart."""
+"""Of more systems the best so many are shown: smaller marks could not be recognised."""
 LEAST_CELL, LARGEST_CELL = 10.5, 24.0
 ROW = 20.0
 MOST_TIPS = {"narrow": 100, "wide": 800}
@@ -145,9 +145,9 @@ class MatrixChart(Chart):
         decided = sum(cell.mark in (*AHEAD, *BEHIND) for cell in self.cells)
         first = self.names[0]
         beaten = sum(cell.mark in AHEAD for cell in self.cells if cell.row == first)
-        told = f"{decided:,} of {counted(len(self.cells), 'pair')} are told apart in {self.measure}"
+        found = f"{decided:,} of {counted(len(self.cells), 'pair')} are told apart in {self.measure}"
         return (
-            f"{told}; {first}, the first of {len(self.names):,} systems, is better or probably better than {beaten:,}."
+            f"{found}; {first}, the first of {len(self.names):,} systems, is better or probably better than {beaten:,}."
         )
 
     def draw(self, drawing: Drawing) -> None:

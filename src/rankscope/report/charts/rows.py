@@ -358,8 +358,8 @@ class DistributionChart(Chart):
             drawing.add(box_and_strip(spread, counts[i], most, scale, (place, box_height, strip)))
         draw_x_axis(drawing, axis, scale, box, self.measure)
         mean = "; diamond: mean" if n.finite(spread.mean for spread in spreads) else ""
-        strip = "; marks below: scores" + (", higher where more queries share one" if most > 1 else "")
-        drawing.notes([f"box: middle half of the queries; bold line: median{mean}{strip}"])
+        scores = "; marks below: scores" + (", higher where more queries share one" if most > 1 else "")
+        drawing.notes([f"box: middle half of the queries; bold line: median{mean}{scores}"])
 
 
 def box_and_strip(

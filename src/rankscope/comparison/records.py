@@ -6,13 +6,14 @@ Attributes have the names of the JSON keys. A number that is undefined is None.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rankscope.analysis.movement import PairMovement
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.request import Settings
+from rankscope.data.texts import Texts
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.records import Both, Record, StoredRecord, or_nan, replace, to_json
 from rankscope.registry import Entry, Registry
@@ -20,8 +21,12 @@ from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Chances, Test
 
 if TYPE_CHECKING:
+    from rankscope.analysis.rankings import Rankings
+    from rankscope.analysis.side_by_side import SideBySide
     from rankscope.measures.scores import Scores
 
+PairKey: TypeAlias = tuple[str | None, str, str]
+"""The group of queries, and the two systems."""
 Role: TypeAlias = Literal["primary", "exploratory"]
 Code: TypeAlias = Literal[
     "not_comparable",
@@ -36,6 +41,8 @@ Code: TypeAlias = Literal[
     "not_safe",
 ]
 
+Action: TypeAlias = Literal["use", "prefer", "keep", "either", "choose", "none", "by_group"]
+
 RENDERERS: Registry[Callable[..., Any]] = Registry(
     "renderer",
     {
@@ -44,6 +51,10 @@ RENDERERS: Registry[Callable[..., Any]] = Registry(
     },
 )
 """How a comparison is shown: these functions lie above comparisons, and are loaded when one is shown."""
+
+
+SHOWN_VERDICTS = 10
+"""Verdicts in the repr of a comparison."""
 
 
 class DifferenceInterval(Record):
@@ -363,6 +374,19 @@ class PairResult(Record, kw_only=True):
         return bool(self.wins or self.losses)
 
 
+class Recommendation(Record):
+    """What to do by the verdicts, in a sentence for people and in codes for programs; it claims nothing beyond them."""
+
+    text: str
+    action: Action
+    """use: it is better; prefer: it is probably better; keep: the baseline, as no other is shown to be better; either:
+    no difference that matters; choose: these are not told apart; none: nothing can be said; by_group: groups differ."""
+    systems: tuple[str, ...]
+    """Those that the action is about."""
+    code: Code
+    """The verdict that it rests on."""
+
+
 class LeaderboardRow(Record):
     """A system's place on the leaderboard."""
 
@@ -392,6 +416,8 @@ class QueryGroup(Record):
     query_ids: tuple[str, ...]
     uncounted: tuple[str, ...] = ()
     """Those of weight 0, which have no part in any comparison."""
+    recommendation: Recommendation | None = None
+    """What to do by the verdicts on these queries; null in records of earlier versions."""
 
     @property
     def compared(self) -> tuple[PairResult, ...]:
@@ -463,6 +489,10 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
     runs: tuple[RunFile, ...]
     isolated_by: str | None = None
     """The attribute of queries whose values are not pooled, such as language."""
+    recommendation: Recommendation | None = None
+    """What to do, by the verdicts of all groups; null in records of earlier versions."""
+    order: str = "score"
+    """How reports order systems: score, by the primary measure, or given, as they were named."""
     groups: tuple[QueryGroup, ...]
     languages: tuple[LanguageSpread, ...] = ()
     """Mean over languages, each counting the same, and the variance between them."""
@@ -489,18 +519,67 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
 
     def with_scores(self, scores: Scores) -> Comparison:
         """Return the comparison with the scores per query that it was made of, which its JSON does not hold."""
+        return self._with(scores=scores)
+
+    @property
+    def texts(self) -> Texts:
+        """What was asked, and what docs are called, where queries and docs are given; else nothing is known."""
+        texts: Texts | None = self.__dict__.get("texts")
+        return texts or Texts()
+
+    def with_texts(self, texts: Texts) -> Comparison:
+        """Return the comparison with texts of queries and docs, which its report then shows."""
+        return self._with(texts=texts)
+
+    @property
+    def lists(self) -> Mapping[PairKey, tuple[SideBySide, ...]]:
+        """Both rankings of the queries that changed most, by (group, a, b); none where it was made of scores alone."""
+        lists: Mapping[PairKey, tuple[SideBySide, ...]] = self.__dict__.get("lists", {})
+        return lists
+
+    def with_lists(self, lists: Mapping[PairKey, tuple[SideBySide, ...]]) -> Comparison:
+        """Return the comparison with rankings of queries side by side, which its report then shows."""
+        return self._with(lists=lists)
+
+    def _with(self, **more: Any) -> Comparison:
+        """Return the comparison with more at hand than its JSON holds."""
         result = replace(self)
-        result.__dict__["scores"] = scores
+        result.__dict__.update({**self.__dict__, **more})
         return result
+
+    @property
+    def rankings(self) -> Rankings | None:
+        """The judgments and runs that were compared, for reports that look at docs; None where they are not at hand."""
+        return self.__dict__.get("rankings")
+
+    def with_rankings(self, rankings: Rankings) -> Comparison:
+        """Return the comparison with the judgments and runs that it was made of, which are never written with it."""
+        return self._with(rankings=rankings)
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return partial(Comparison, **fields), (), self.__dict__
+        kept = {name: value for name, value in self.__dict__.items() if name != "rankings"}
+        return partial(Comparison, **fields), (), kept
 
     @property
     def systems(self) -> tuple[str, ...]:
         """The names of all systems, in the order given."""
         return tuple(run.name for run in self.runs)
+
+    def systems_in_order(self, group: QueryGroup) -> tuple[str, ...]:
+        """Return the names as reports list them: the best mean first, or as they were given."""
+        if self.order == "given":
+            return self.systems
+        return tuple(dict.fromkeys([*(place.system for place in group.leaderboard), *self.systems]))
+
+    def pairs_in_order(self, group: QueryGroup) -> tuple[PairResult, ...]:
+        """Return the pairs as reports list them: those of the best system first, or as they were given."""
+        if self.order == "given":
+            return group.compared
+        place = {name: i for i, name in enumerate(self.systems_in_order(group))}
+        if self.baseline is not None:
+            return tuple(sorted(group.compared, key=lambda pair: place[pair.b]))
+        return tuple(sorted(group.compared, key=lambda pair: sorted((place[pair.a], place[pair.b]))))
 
     def __iter__(self) -> Iterator[PairResult]:
         return (result for group in self.groups for result in group.compared)
@@ -523,9 +602,14 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
         return RENDERERS["report"](self, command=command)
 
     def __repr__(self) -> str:
-        return "\n".join(
-            f"{result.b} vs {result.a}: {result.final_verdict.text} {result.final_verdict.reason}" for result in self
-        )
+        """Return the recommendation, then the verdicts, of many the first."""
+        lines = [] if self.recommendation is None else [self.recommendation.text]
+        pairs = list(self)
+        for pair in pairs[:SHOWN_VERDICTS]:
+            where = f" ({pair.group})" if pair.group else ""
+            lines.append(f"{pair.b} vs {pair.a}{where}: {pair.final_verdict.text} {pair.final_verdict.reason}".rstrip())
+        more = len(pairs) - SHOWN_VERDICTS
+        return "\n".join([*lines, *([f"… and {more:,} more pairs"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
         html: str = RENDERERS["notebook"](self)

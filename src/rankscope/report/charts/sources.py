@@ -88,12 +88,12 @@ def systems_in_order(comparison: Comparison) -> list[str]:
 
 
 def pair_scores(comparison: Comparison, pair: PairResult) -> tuple[list[str], Floats, Floats]:
-    """Return the queries on which a pair is compared, in the order of the scores, and what both systems score there."""
+    """Return the queries on which a pair is compared, in the order of their scores, and both scores."""
     group = next(group for group in comparison.groups if group.name == pair.group)
     counted = set(group.query_ids).difference(group.uncounted)
     runs = [comparison.scores[name] for name in (pair.a, pair.b)]
     columns = [dict(zip(run.query_ids, run.column(pair.measure).tolist(), strict=True)) for run in runs]
-    stored = dict.fromkeys(query for run in comparison.scores.values() for query in run.query_ids)
+    stored = dict.fromkeys(query for run in runs for query in run.query_ids)
     rows = [(query, *(column.get(query, math.nan) for column in columns)) for query in stored if query in counted]
     known = [row for row in rows if not any(map(math.isnan, row[1:]))]
     a, b = (np.array([row[i] for row in known]) for i in (1, 2))

@@ -22,9 +22,9 @@ from rankscope.report.charts.axes import BETWEEN_LABELS, write_below
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
 from rankscope.report.charts.palette import AXIS, BG, FG, GRID, MARK_COLOURS, MARK_TINTS, MUTED, ON_RAMP, RAMP, SUNK
-from rankscope.report.charts.sources import RunData, better_of, by_mean, identifier, systems_in_order, weighted_words
+from rankscope.report.charts.sources import RunData, better_of, by_mean, identifier, weighted_words
 from rankscope.report.document import Mark
-from rankscope.report.evaluation import is_over_same_queries, no_best_words
+from rankscope.report.evaluation import is_over_same_queries, no_best_words, primary_of
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
@@ -114,7 +114,7 @@ class StrataChart(HeatChart):
     def from_comparison(cls, comparison: Comparison) -> StrataChart:
         """Return each stratum's difference for every pair of the first group, systems in the order of the measure."""
         group, cells = comparison.groups[0], []
-        place = {name: i for i, name in enumerate(systems_in_order(comparison))}
+        place = {name: i for i, name in enumerate(comparison.systems_in_order(comparison.groups[0]))}
         for pair in sorted(group.compared, key=lambda pair: (place[pair.b], place[pair.a])):
             strata = pair.strata or ()
             requested = [part for part in strata if part.requested]
@@ -177,12 +177,17 @@ class SystemsChart(HeatChart):
 
     @classmethod
     def from_scores(
-        cls, scores: Scores, *, level: float = LEVEL, cluster_of: Mapping[str, str] | None = None
+        cls,
+        scores: Scores,
+        *,
+        level: float = LEVEL,
+        cluster_of: Mapping[str, str] | None = None,
+        in_given_order: bool = False,
     ) -> SystemsChart:
-        """Return the systems by the first measure, best first, with the intervals of their means."""
+        """Return the systems by the primary measure, best first, with the intervals of their means."""
         means = {
             (name, measure): mean_of(scores[name], measure, level=level, cluster_of=cluster_of)
-            for name in by_mean(scores, scores.measures[0])
+            for name in (scores if in_given_order else by_mean(scores, primary_of(scores)))
             for measure in scores[name].measures
         }
         no_interval = any(mean.why_none for mean in means.values())
@@ -203,7 +208,7 @@ class SystemsChart(HeatChart):
         """
         level = 1 - comparison.settings.alpha
         chart = cls.from_scores(comparison.scores, level=level, cluster_of=comparison.cluster_of)
-        order = {name: i for i, name in enumerate(systems_in_order(comparison))}
+        order = {name: i for i, name in enumerate(comparison.systems_in_order(comparison.groups[0]))}
         cells = sorted(chart.cells, key=lambda cell: order[cell.row])
         if comparison.baseline is None:
             return replace(chart, cells=cells, tiers=tiers_by_pairs(comparison))
@@ -215,7 +220,7 @@ class SystemsChart(HeatChart):
 
     @classmethod
     def from_runs(cls, data: RunData) -> SystemsChart:
-        return cls.from_scores(data.evaluate(data.measures))
+        return cls.from_scores(data.evaluate(data.measures), in_given_order=data.in_given_order)
 
     @cached_property
     def tier_of(self) -> dict[tuple[str, str], int]:
@@ -450,16 +455,19 @@ class OverlapChart(Chart):
             raise OptionError("overlap needs at least two runs")
         depth = min(SEEN_DOCS, data.policies.depth or SEEN_DOCS)
         found = run_overlap(data.qrels, data.runs, data.policies, depth=depth)
-        return cls.from_overlap(found).in_order(data.order)
+        return cls.from_overlap(found, data.order)
 
     @classmethod
-    def from_overlap(cls, found: RunOverlap) -> OverlapChart:
+    def from_overlap(cls, found: RunOverlap, order: Sequence[str] | None = None) -> OverlapChart:
+        """Return the chart with its systems in an order, by default that of what was found."""
         matrices = found.shared.tolist(), found.rbo.tolist()
-        return cls(found.names, *matrices, found.depth, title="What the systems have in common")
+        chart = cls(found.names, *matrices, found.depth, title="What the systems have in common")
+        return chart if order is None else chart.in_order(order)
 
     def in_order(self, order: Sequence[str]) -> Self:
         """Return the chart with its systems in an order."""
-        places = sorted(range(len(self.names)), key=lambda i: order.index(self.names[i]))
+        place_of = {name: i for i, name in enumerate(order)}
+        places = sorted(range(len(self.names)), key=lambda i: place_of.get(self.names[i], len(order)))
         shared, rbo = ([[matrix[i][j] for j in places] for i in places] for matrix in (self.shared, self.rbo))
         return replace(self, names=[self.names[i] for i in places], shared=shared, rbo=rbo)
 

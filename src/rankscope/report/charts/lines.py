@@ -109,7 +109,7 @@ class CurvesChart(Chart):
             title=f"{base}@k over k",
             measure=f"{base}@k",
             subtitle=subtitle,
-            best=data.order[0],
+            best=data.best,
             baseline=data.baseline,
         )
 
@@ -188,7 +188,7 @@ class PrecisionRecallChart(CurvesChart):
         lines = [ChartLine(name, RECALLS, values) for name, values in means.items()]
         subtitle = ", ".join(filter(None, ("interpolated, mean over queries", weighted_words(scores))))
         title = "Precision over recall"
-        return cls(lines, title=title, subtitle=subtitle, best=data.order[0], baseline=data.baseline)
+        return cls(lines, title=title, subtitle=subtitle, best=data.best, baseline=data.baseline)
 
     def checked(self) -> Self:
         chart = super().checked()

@@ -536,16 +536,14 @@ class OverlapChart(Chart):
         right, bottom = left + width * n_systems, top + height * n_systems
         drawing.add(svg.rectangle(left, top, right, bottom, fill="none", stroke=GRID))
         first = left, top, width, height
-        if has_room or fits:
-            drawing.add(self.written_cells(*first, layout.size, as_percent=not has_room))
+        if has_room:
+            drawing.add(self.written_cells(*first, layout.size))
         else:
-            drawing.add(self.shaded_cells(*first))
+            drawing.add(self.shaded_cells(*first), self.percents(*first, layout.size) if fits else "")
         drawing.y = bottom + 6
         drawing.notes([MEANS_OVER, "" if has_room or not fits else "numbers in per cent"])
 
-    def written_cells(
-        self, left: float, top: float, width: float, height: float, size: float, *, as_percent: bool
-    ) -> str:
+    def written_cells(self, left: float, top: float, width: float, height: float, size: float) -> str:
         parts = []
         for i, j, value in self.cells:
             x, y = left + j * width, top + i * height
@@ -553,10 +551,20 @@ class OverlapChart(Chart):
             look = CellLook((DASH,), BG, MUTED, words)
             if n.finite([value]):
                 shade = fifth_of(value)
-                text = f"{100 * value:.0f}" if as_percent else f"{value:.2f}"
-                look = CellLook((text,), RAMP[shade], ON_RAMP[shade], words)
+                look = CellLook((f"{value:.2f}",), RAMP[shade], ON_RAMP[shade], words)
             parts.append(cell(look, Box(x, y, x + width, y + height), size))
         return svg.group(parts, text_anchor="middle")
+
+    def percents(self, left: float, top: float, width: float, height: float, size: float) -> str:
+        """Return the numbers of cells too small for decimals, grouped by the ink that can be read on their shade."""
+        texts: dict[str, list[str]] = {}
+        for i, j, value in self.cells:
+            if n.finite([value]):
+                x, y = left + (j + 0.5) * width, top + (i + 0.5) * height + svg.CENTRE * size
+                text = svg.element("text", f"{100 * value:.0f}", x=round(x, 1), y=round(y, 1))
+                texts.setdefault(ON_RAMP[fifth_of(value)], []).append(text)
+        groups = (svg.group(parts, fill=ink) for ink, parts in sorted(texts.items()))
+        return svg.group(groups, text_anchor="middle")
 
     def shaded_cells(self, left: float, top: float, width: float, height: float) -> str:
         """Return cells too small for numbers: one path per shade, since there may be thousands."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 
 from rankscope.analysis.side_by_side import ListSource, docs_in, has_shares, in_words, sides_of
 from rankscope.comparison.evidence import EvidenceSource
@@ -60,16 +61,11 @@ def with_sides(comparison: Comparison, evidence: EvidenceSource) -> Comparison:
 
 
 def leading_pairs(comparison: Comparison) -> Iterator[tuple[QueryGroup, PairResult]]:
-    """Yield the pairs that people look at first: those of the best system, then others by how good they are."""
+    """Yield the pairs that reports show in full."""
     n_each = max(2, MOST_SIDES // (2 * SHOWN_SIDES * len(comparison.groups)))
     for group in comparison.groups:
-        place = {row.system: i for i, row in enumerate(group.leaderboard)}
-        last = len(place)
-        ordered = sorted(
-            (pair for pair in group.compared if pair.differs),
-            key=lambda pair: sorted((place.get(pair.a, last), place.get(pair.b, last))),
-        )
-        yield from ((group, pair) for pair in ordered[:n_each])
+        shown = (pair for pair in comparison.pairs_in_order(group) if pair.differs)
+        yield from ((group, pair) for pair in islice(shown, n_each))
 
 
 def needed_docs(comparison: Comparison) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope._version import __version__
 from rankscope.comparison.recommendation import listed, recommend
@@ -18,6 +18,7 @@ from rankscope.report.charts import figure_of, figures
 from rankscope.report.charts.sources import identifier
 from rankscope.report.comparison import range_cell
 from rankscope.report.comparison_pair import VERDICT_MARKS
+from rankscope.report.diagnosis_section import diagnosis_sections
 from rankscope.report.document import (
     Block,
     Bullets,
@@ -189,7 +190,10 @@ def collection_report(
     failures = failure_sections(result, every_reason=every_pair)
     alike = figures("overlap", "overlap", result.overlap) if with_figures and result.overlap is not None else []
     shared = [Section("Overlap of the systems", tuple(alike), folded=True)] if alike else []
-    sections = (*failures, *choices, *base.sections, costs, *shared)
+    lost: Iterable[Section] = ()
+    if every_pair and result.comparison is None and result.scores is not None and result.rankings is not None:
+        lost = diagnosis_sections(result.scores, result.rankings, primary=benchmark.project.primary)
+    sections = (*failures, *choices, *lost, *base.sections, costs, *shared)
     return replace(base, first_screen=tuple(first), sections=sections)
 
 

@@ -11,6 +11,7 @@ from rankscope.comparison.words import SHOWN_SIDES, changes_of
 from rankscope.data.texts import one_line
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
+from rankscope.records import or_nan
 from rankscope.report.document import ChangedQueries, ChangedQuery
 
 FURTHER = 15
@@ -54,7 +55,7 @@ def changed_query(pair: PairResult, change: QueryChange, sides: SideBySide | Non
         before=change.a,
         after=change.b,
         mark="better" if pair.sign * change.delta > 0 else "worse",
-        why="" if sides is None else what_happened(sides, pair.sign),
+        why=what_moved(change, pair) if sides is None else what_happened(sides, pair.sign),
         sides=sides,
     )
 
@@ -104,6 +105,22 @@ def what_happened(sides: SideBySide, sign: float) -> str:
 def rank_change(one: DocChange) -> int:
     """Return by how many ranks a doc fell; below 0 it rose."""
     return (one.rank_b or 0) - (one.rank_a or 0)
+
+
+def what_moved(change: QueryChange, pair: PairResult) -> str:
+    """Say what became of the doc that made most of the change, where no lists are at hand; empty if it is not known."""
+    moved = () if pair.movement is None else pair.movement.queries
+    docs = next((query.docs for query in moved if query.query == change.query), ())
+    same_way = [doc for doc in docs if or_nan(doc.change) * change.delta > 0]
+    if not same_way:
+        return ""
+    words = {
+        "lost": "a doc of grade {0.grade:g} at rank {0.rank_a} is lost",
+        "new": "a doc of grade {0.grade:g} is new at rank {0.rank_b}",
+        "demoted": "a doc of grade {0.grade:g} fell from {0.rank_a} to {0.rank_b}",
+        "promoted": "a doc of grade {0.grade:g} rose from {0.rank_a} to {0.rank_b}",
+    }
+    return words.get(same_way[0].kind, "").format(same_way[0])
 
 
 def is_within(rank: int | None, depth: int | None) -> bool:

@@ -19,6 +19,7 @@ from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
+from rankscope.report.diagnosis_section import compared_sections
 from rankscope.report.evaluation import (
     footer,
     mean_cells,
@@ -63,6 +64,8 @@ def report_of(
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
     first: list[doc.Block] = list(answer_over_groups(comparison))
     sections: list[doc.Section] = []
+    if every_pair:  # it takes a look at the docs, which a short text does without
+        sections += compared_sections(comparison)
     for group in comparison.groups:
         first += first_screen(comparison, group, with_figures=with_figures)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)

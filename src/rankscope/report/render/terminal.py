@@ -184,7 +184,8 @@ def number_lines(block: doc.Block, width: int) -> Iterator[TextLine]:
 
 
 def facts_lines(block: doc.Facts, width: int) -> Iterator[TextLine]:
-    names, values = (common_width([getattr(fact, part) for fact in block.facts]) for part in ("label", "value"))
+    texts = [(fact.label, fact.value) for fact in block.facts]
+    names, values = (max(map(width_of, column)) for column in zip(*texts, strict=True)) if texts else (0, 0)
     for fact in block.facts:
         yield from hanging(
             f"{MARGIN}{padded(fact.label, names)}  ", f"{padded(fact.value, values)}  {fact.context}".rstrip(), width

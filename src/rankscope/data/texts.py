@@ -15,7 +15,12 @@ TITLE_LENGTH = 80
 SNIPPET_LENGTH = 200
 _WORD = re.compile(r"\w+")
 _SHORT = 2
-"""Words of up to so many letters are marked only where a query has no longer ones."""
+_COMMON = frozenset(
+    "about after all also and any are because been but can could did does for from had has have how into its may more "
+    "most not now off one only other our out over she should some such than that the their them then there these they "
+    "this those through was were what when where which while who why will with would you your".split()
+)
+"""Words of up to so many letters, and those that every English text has, are marked only where a query has no others."""
 
 
 Snippet = tuple[tuple[str, bool], ...]
@@ -81,7 +86,7 @@ def one_line(text: str) -> str:
 
 def query_words(text: str) -> frozenset[str]:
     words = [word.casefold() for word in _WORD.findall(text)]
-    return frozenset([word for word in words if len(word) > _SHORT] or words)
+    return frozenset([word for word in words if len(word) > _SHORT and word not in _COMMON] or words)
 
 
 def beginning(text: str, length: int) -> str:

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
+from rankscope.analysis.rankings import Rankings
 from rankscope.checks import check_options
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
@@ -156,10 +157,14 @@ def compare_runs(
         problems = {name: f"{found.message}." for name, found in mismatches.items() if found and found.level == "error"}
     decided = msgspec.structs.replace(request, primary=measure.name)
     given = comparison_input(scores, decided, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
-    comparison = with_sides(compare_groups(given, evidence), evidence)
-    if table is None and request.docs is None:
+    docs = request.docs
+    rankings = Rankings(
+        judged, loaded, policies, request.profile, lambda shown: Texts.of(queries=table, docs=docs, only=shown)
+    )
+    comparison = with_sides(compare_groups(given, evidence), evidence).with_rankings(rankings)
+    if table is None and docs is None:
         return comparison
-    return with_words(comparison, Texts.of(queries=table, docs=request.docs, only=needed_docs(comparison)))
+    return with_words(comparison, Texts.of(queries=table, docs=docs, only=needed_docs(comparison)))
 
 
 def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:

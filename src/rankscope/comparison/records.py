@@ -21,6 +21,7 @@ from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Chances, Test
 
 if TYPE_CHECKING:
+    from rankscope.analysis.rankings import Rankings
     from rankscope.analysis.side_by_side import SideBySide
     from rankscope.measures.scores import Scores
 
@@ -546,9 +547,19 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
         result.__dict__.update({**self.__dict__, **more})
         return result
 
+    @property
+    def rankings(self) -> Rankings | None:
+        """The judgments and runs that were compared, for reports that look at docs; None where they are not at hand."""
+        return self.__dict__.get("rankings")
+
+    def with_rankings(self, rankings: Rankings) -> Comparison:
+        """Return the comparison with the judgments and runs that it was made of, which are never written with it."""
+        return self._with(rankings=rankings)
+
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return partial(Comparison, **fields), (), self.__dict__
+        kept = {name: value for name, value in self.__dict__.items() if name != "rankings"}
+        return partial(Comparison, **fields), (), kept
 
     @property
     def systems(self) -> tuple[str, ...]:

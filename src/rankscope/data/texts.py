@@ -20,8 +20,8 @@ _COMMON = frozenset(
         "about", "after", "all", "also", "and", "any", "are", "because", "been", "but", "can", "could", "did", "does",
         "for", "from", "had", "has", "have", "how", "into", "its", "may", "more", "most", "not", "now", "one", "only",
         "other", "our", "out", "over", "should", "some", "such", "than", "that", "the", "their", "them", "then",
-        "there", "these", "they", "this", "those", "through", "was", "were", "what", "when", "where", "which", "while", "who",
-        "why", "will", "with", "would", "you", "your",
+        "there", "these", "they", "this", "those", "through", "was", "were", "what", "when", "where", "which", "while",
+        "who", "why", "will", "with", "would", "you", "your",
     }
 )  # fmt: skip
 """Words of up to so many letters, and those of any English text, are marked only where a query has no others."""

@@ -44,7 +44,14 @@ from rankscope.experiment.run_files import (
     runs_folder,
     write_manifest,
 )
-from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, overlap_of, score_runs
+from rankscope.experiment.scoring import (
+    mean_over_answered,
+    notes_on_queries,
+    notes_on_systems,
+    overlap_of,
+    rankings_of,
+    score_runs,
+)
 from rankscope.experiment.session import CollectionSession, TaskProgress, described_by, ignore_progress
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
@@ -457,6 +464,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
         anyway=options.anyway,
     )
+    rankings = None if scores is None else rankings_of(session, runs, scores)
     notes = [*notes_on_queries(session, tuple(choices)), *notes_on_systems(session, systems), *amiss, *noted]
     wanted = options.baseline or systems[0].name
     if comparison is not None and comparison.baseline != wanted:
@@ -472,7 +480,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
             for system in systems
         ),
         scores=scores,
-        comparison=comparison,
+        comparison=comparison if comparison is None or rankings is None else comparison.with_rankings(rankings),
         choices=tuple(choices.values()),
         notes=tuple(notes),
         described=described,
@@ -481,4 +489,5 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         weights=collection.spec.weights,
         language=languages.pop() if len(languages) == 1 else "",
         overlap=None if scores is None else overlap_of(session, list(runs.values()), scores),
+        rankings=rankings,
     )

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Collection as SizedIterable
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from rankscope import light
 from rankscope.align.matching import compare_docs, notes_or_raise
 from rankscope.align.policies import Policies
 from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
+from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
 from rankscope.comparison.groups import LANGUAGE
@@ -181,6 +183,16 @@ def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) 
     policies = Policies(**scores.policies)
     depth = min(SEEN_DOCS, policies.depth or SEEN_DOCS, session.depth)
     return run_overlap(session.collection.qrels.select(session.split.measured), runs, policies, depth=depth)
+
+
+def rankings_of(session: CollectionSession, runs: Mapping[str, Run], scores: Scores) -> Rankings:
+    """Return judgments and runs for reports that look at docs; docs are gone through when their words are asked for."""
+    collection = session.collection
+    qrels = collection.qrels.select(session.split.measured)
+    if session.project.unjudged_queries == "zero":
+        qrels = qrels.with_queries(session.split.measured)
+
+    return Rankings(qrels, runs, Policies(**scores.policies), session.project.profile, partial(texts_of, collection))
 
 
 def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Iterator[str]:

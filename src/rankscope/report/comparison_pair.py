@@ -74,7 +74,7 @@ def in_group(title: str, group: QueryGroup) -> str:
     return f"{title}, {group.name}" if group.name else title
 
 
-def answer_block(comparison: Comparison, group: QueryGroup, pair: PairResult) -> VerdictBlock:
+def answer_block(comparison: Comparison, pair: PairResult, group: QueryGroup) -> VerdictBlock:
     """Return what to do with two systems: the recommendation, then the verdict that it rests on and the evidence."""
     advice = group.recommendation or recommend_in(group, comparison.baseline)
     block = verdict_block(pair, group, comparison.texts)
@@ -304,7 +304,7 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
 
 def query_blocks(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> list[Block]:
     """Return who won where: the queries that lost and gained most, then all of them in a picture."""
-    blocks: list[Block] = [*changed_queries(comparison, pair)]
+    blocks: list[Block] = list(changed_queries(comparison, pair))
     tally = f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}"
     if pair.n_units >= MIN_UNITS:
         chance = f"{or_nan(pair.effect.superiority):.0%}"

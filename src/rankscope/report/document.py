@@ -93,6 +93,8 @@ class Estimate(Record):
     """Of the verdict on it, where there is one."""
     verdict: str = ""
     """The verdict in a word or two, beside the drawing."""
+    short: str = ""
+    """The words without what holds for all, such as `+0.042 [+0.011, +0.073]`, for places with little room."""
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
@@ -223,6 +225,8 @@ class Section(Record):
     intro: str = ""
     folded: bool = False
     """Whether it is detail that is shown on demand where the medium can, such as one of many pairs."""
+    within: str = ""
+    """The title of the section that it is a part of, such as a collection; the contents list it below that one."""
 
 
 class Report(StoredRecord):

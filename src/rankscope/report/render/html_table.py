@@ -92,7 +92,7 @@ def breakable(text: str, page: Page) -> str:
 
 def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
     """Return one cell, without its end tag, as HTML allows; the first is the name of its row."""
-    whole = f' title="{escape(cell.full)}"' if cell.full else ""
+    whole = f' title="{escape(cell.full)}"' if cell.full and cell.full != cell.text else ""
     if i == 0 and n_names:
         return f"<th scope=row{whole}>{escape(cell.text)}"
     if is_verdict and cell.text in VERDICTS:

@@ -322,7 +322,7 @@ def test_a_page_of_many_systems_with_texts_stays_below_three_megabytes() -> None
     qrels = {query: {docs[i % 400]: 1, docs[(7 * i) % 400]: 0} for i, query in enumerate(queries)}
     orders = rng.integers(0, 390, (50, 1_000))
     runs = {
-        f"system-{s:02}": {q: docs[orders[s, i] : orders[s, i] + 9] + [docs[i % 400]] for i, q in enumerate(queries)}
+        f"system-{s:02}": {q: [*docs[orders[s, i] : orders[s, i] + 9], docs[i % 400]] for i, q in enumerate(queries)}
         for s in range(50)
     }
     runs = {name: {q: list(dict.fromkeys(listed)) for q, listed in run.items()} for name, run in runs.items()}

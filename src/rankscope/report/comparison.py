@@ -193,7 +193,7 @@ def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
         if verdict.code == "too_few":
             words.append(wording.small_set_words(item))
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
-        words += parts.missing_words(item)
+        words += parts.missing_words(item, comparison.texts)
         if words:
             said.append(f"{item.b} vs {item.a}: {' '.join(words)}")
     yield from said[:MOST_REASONS]

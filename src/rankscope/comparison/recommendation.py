@@ -36,15 +36,15 @@ KEPT_BY: tuple[Code, ...] = ("cannot_tell", "not_safe", "too_few", *ALIKE, "prob
 SHOWN_NAMES = 3
 
 
-def recommend(groups: Sequence[QueryGroup], baseline: str | None) -> Recommendation:
-    """Return what to do; where groups of queries call for different things, what to do in each."""
+def recommend(groups: Sequence[QueryGroup], baseline: str | None, *, at: str = "in") -> Recommendation:
+    """Return what to do; where groups of queries call for different things, what to do in each (`at` each: in, on)."""
     found = [(group.name or "", group.recommendation or recommend_in(group, baseline)) for group in groups]
     if len(found) == 1:
         return found[0][1]
     places: dict[tuple[Action, tuple[str, ...]], list[str]] = {}
     for name, one in found:
         places.setdefault((one.action, one.systems), []).append(name)
-    words = [f"{phrase(action, systems)} in {listed(names, most=8)}" for (action, systems), names in places.items()]
+    words = [f"{phrase(action, systems)} {at} {listed(names, most=8)}" for (action, systems), names in places.items()]
     text = "; ".join(words)
     codes = {one.code for _, one in found}
     (action, systems), *others = places

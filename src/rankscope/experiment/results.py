@@ -83,6 +83,8 @@ class FailedQuery(Record):
     reason: str
     attempts: int
     """How often it was asked in the run that says so, not counting a batch that failed; 0 where it was not asked."""
+    text: str = ""
+    """What was asked."""
 
 
 class UnknownDocs(Record):

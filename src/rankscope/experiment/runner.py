@@ -444,9 +444,11 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}
     amiss: list[str] = []
+    asked = collection.queries.texts or {}
     for result in results:
         run = files.write(result.system, result.rows, split=session.split)
-        written.append(replace(result.system, run=run.path, kept=run.kept))
+        failures = tuple(replace(one, text=asked.get(one.query, "")) for one in result.system.failures)
+        written.append(replace(result.system, run=run.path, kept=run.kept, failures=failures))
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
         amiss += result.notes

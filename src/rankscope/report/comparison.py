@@ -31,6 +31,7 @@ from rankscope.report.evaluation import (
 )
 from rankscope.report.evaluation import notes as evaluation_notes
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 from rankscope.stats.family import CORRECTIONS
 
 DETAILED = 8
@@ -132,7 +133,7 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
     """Yield the answer, what it was measured on, the numbers it rests on, and the picture."""
     if len(group.compared) == 1:
         pair = group.compared[0]
-        yield parts.answer_block(pair, group, comparison.baseline)
+        yield parts.answer_block(comparison, pair, group)
         yield doc.Paragraph(measured_words(comparison, group))
         yield parts.facts_of(comparison, group, pair)
         yield estimates_of(comparison, group)
@@ -309,7 +310,12 @@ def estimate_of(name: str, pair: PairResult, code: Code, *, turned: bool = False
             ends = f"{wording.with_sign(low, pair)} to {wording.with_sign(high, pair)}"
             interval = f"{wording.level_words(pair)} {ends}"
         words = f"{wording.with_sign(delta, pair)} ({interval})"
-    return doc.Estimate(name, delta, low, high, words, parts.VERDICT_MARKS[code], wording.short_words(code, pair))
+    short = ""
+    if pair.ci.low is not None and pair.standard_error:
+        value, start, end = (wording.with_sign(number, pair) for number in (delta, low, high))
+        short = f"{value} [{start}, {end}]"
+    mark, verdict = parts.VERDICT_MARKS[code], wording.short_words(code, pair)
+    return doc.Estimate(name, delta, low, high, words, mark, verdict, short)
 
 
 def with_reference(
@@ -514,11 +520,12 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
         )
     columns = [column.tolist() for column in values.values()]
     rows = [
-        [Cell(query), *(number_cell(score, None) for score in scores)]
+        [*query_cells(query, comparison.texts.query(query)), *(number_cell(score, None) for score in scores)]
         for query, scores in zip(group.query_ids, zip(*columns, strict=True), strict=True)
     ]
     title = parts.in_group(f"{comparison.primary} of every query", group)
-    table = doc.TableBlock(title, Table(["query", *values], rows), folded=True)
+    scored = without_empty(Table(["query", "id", *values], rows, n_name_columns=2), "id")
+    table = doc.TableBlock(title, scored, folded=True)
     return doc.Section(parts.in_group("Every query", group), (table,), intro)
 
 
@@ -584,16 +591,22 @@ def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBl
             Cell(spread.system),
             *(number_cell(or_nan(value), None) for value in spread.by_language.values()),
             number_cell(or_nan(spread.mean), None),
-            Cell(f"{or_nan(spread.variance):.6f}", raw=parts.raw(spread.variance)),
+            range_cell(spread),
         ]
         for spread in spreads
     ]
-    note = (
-        f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same; "
-        "the variance is between them, divided by their number"
-    )
-    table = Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
-    return doc.TableBlock(f"Across languages, {measure}", table)
+    note = f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same"
+    table = Table(["system", *languages, "mean", "lowest to highest"], rows, notes=(note,), keep=("mean",))
+    return doc.TableBlock(f"{measure} across languages", table)
+
+
+def range_cell(spread: LanguageSpread) -> Cell:
+    """Return how far the languages lie apart, as people read it: the lowest and the highest, with their languages."""
+    known = sorted((value, language) for language, value in spread.by_language.items() if value is not None)
+    if not known:
+        return Cell("-")
+    (low, lowest), (high, highest) = known[0], known[-1]
+    return Cell(f"{low:.3f} ({lowest}) to {high:.3f} ({highest})", raw=repr(high - low))
 
 
 def specialist_section(comparison: Comparison) -> doc.Section:

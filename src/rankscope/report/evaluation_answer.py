@@ -10,13 +10,14 @@ import numpy as np
 
 from rankscope.arrays import Bools, Floats
 from rankscope.comparison import verdict as wording
+from rankscope.comparison.recommendation import TURNED, codes_against
 from rankscope.comparison.records import Comparison
 from rankscope.errors import MeasureError, RankscopeError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import RunScores, Scores
 from rankscope.report.charts.sources import RunData
-from rankscope.report.comparison import codes_against, first_screen
+from rankscope.report.comparison import first_screen
 from rankscope.report.document import Fact, Mark, VerdictBlock
 from rankscope.report.evaluation import (
     is_over_same_queries,
@@ -38,14 +39,6 @@ EQUAL_TO_SEEN: dict[str, tuple[str, ...]] = {
     SEEN[2]: (SEEN[2],),
 }
 """Measures that tell the same: the first is 1 where they are 1, the second is 0 where they are 0."""
-TURNED: dict[str, str] = {
-    "better": "worse",
-    "probably_better": "probably worse",
-    "worse": "better",
-    "probably_worse": "probably better",
-    "too_few": "too few queries",
-}
-"""What is said of a run when this is the verdict on the best against it; other verdicts are the same both ways."""
 
 
 def answer_of(scores: Scores, comparison: Comparison | None, why_not: str = "") -> VerdictBlock:
@@ -58,7 +51,8 @@ def answer_of(scores: Scores, comparison: Comparison | None, why_not: str = "") 
         return VerdictBlock(score_sentence(scores, run), measured_on(scores), mark, subject, tuple(warned(scores, run)))
     if comparison is not None:
         group = comparison.groups[0]
-        verdict = next(block for block in first_screen(comparison, group) if isinstance(block, VerdictBlock))
+        blocks = first_screen(comparison, group, with_figures=False)
+        verdict = next(block for block in blocks if isinstance(block, VerdictBlock))
         return VerdictBlock(verdict.headline, verdict.reason, verdict.mark, subject, verdict.cautions)
     better = f"Whether it is better: rankscope compare, with the same files.{f' {why_not}' if why_not else ''}"
     if not is_over_same_queries(scores, primary):
@@ -187,5 +181,4 @@ def words_against_best(comparison: Comparison) -> dict[str, str]:
     group = comparison.groups[0]
     best = group.leaderboard[0].system
     codes = codes_against(best, group)
-    said = {name: TURNED.get(code) or wording.WORDS[code] for name, code in codes.items()}  # type: ignore[index]
-    return {best: "best mean", **said}
+    return {best: "best mean", **{name: wording.WORDS[TURNED.get(code, code)] for name, code in codes.items()}}

@@ -17,6 +17,7 @@ from rankscope.printable import counted
 from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
+from rankscope.report.comparison import counts_block
 from rankscope.report.diagnosis_section import evaluated_sections
 from rankscope.report.document import Block, Bullets, Facts, Report, Section, TableBlock
 from rankscope.report.evaluation import (
@@ -66,6 +67,8 @@ def report_of(
     """
     answer = answer_of(scores, comparison, why_not_compared)
     first: list[Block] = [answer, Facts("", tuple(facts_of(scores, data, comparison)))]
+    if comparison is not None and len(scores) > 2 and comparison.groups[0].leaderboard:
+        first.append(counts_block(comparison, comparison.groups[0]))
     first.append(
         TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", table_of(scores, bands, comparison))
     )
@@ -149,13 +152,13 @@ def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison |
     keep, notes = [primary], [*table.notes]
     if comparison is not None:
         against = words_against_best(comparison)
-        header.append("against the best")
-        keep.append("against the best")
+        header.append("verdict against the best")
+        keep.append("verdict against the best")
         for row, name in zip(rows, scores, strict=True):
             row.append(Cell(against[name]))
         family = f"all {counted(n_pairs, 'pair')} are one family" if (n_pairs := sum(1 for _ in comparison)) > 1 else ""
         said = "as rankscope compare --all-pairs gives them on the same files"
-        notes.insert(0, f"against the best: verdicts by {primary}, {said}{f'; {family}' if family else ''}")
+        notes.insert(0, f"verdict against the best: by {primary}, {said}{f'; {family}' if family else ''}")
     others = [i for i in range(1, len(table.header)) if i != place]
     header += [table.header[i] for i in others]
     for row, known in zip(rows, table.rows, strict=True):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import groupby
 from typing import TypeAlias
 
+from rankscope.printable import counted
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.render.html_table import table_block
@@ -47,10 +48,7 @@ def to_html(report: doc.Report) -> str:
     first = list(blocks_part(report.first_screen, page, level=2))
     details = [part for name, section in sections for part in section_parts(name, section, page)]
     terms = page.terms_part()
-    linked = [("report", "In short"), *((name, section.title) for name, section in sections)]
-    linked += [("terms", "What the words mean")] if terms else []
-    linked.append(("again", "How to obtain it again"))
-    links = (f'<li><a href="#{name}" title="{escape(title)}">{escape(title)}</a>' for name, title in linked)
+    links = contents_part(sections, has_terms=bool(terms))
     footer = (f"<div><dt>{escape(name)}<dd><code>{escape(value)}</code></div>" for name, value in report.footer)
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -63,7 +61,7 @@ def to_html(report: doc.Report) -> str:
         '<a class="skip" href="#report">Skip to the report</a>',
         f"<header><h1>{escape(report.title)}</h1></header>",
         '<div class="columns">',
-        f'<nav aria-label="Contents"><ol>{"".join(links)}</ol></nav>',
+        f'<nav aria-label="Contents"><ol>{links}</ol></nav>',
         '<main id="report" tabindex="-1">',
         '<section class="first" aria-label="In short">',
         *first,
@@ -77,6 +75,24 @@ def to_html(report: doc.Report) -> str:
         "</body>\n</html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def contents_part(sections: Sequence[tuple[str, doc.Section]], *, has_terms: bool) -> str:
+    """Return the entries of the contents; the parts of a section are folded below its own."""
+
+    def link(name: str, title: str) -> str:
+        return f'<a href="#{name}" title="{escape(title)}">{escape(title)}</a>'
+
+    entries = [link("report", "In short")]
+    for within, group in groupby(sections, lambda item: item[1].within):
+        if not within:
+            entries += (link(name, section.title) for name, section in group)
+            continue
+        parts = "".join(f"<li>{link(name, part.title.removeprefix(f'{within} · '))}" for name, part in group)
+        entries[-1] += f"<details><summary>Parts of {escape(within)}</summary><ol>{parts}</ol></details>"
+    entries += [link("terms", "What the words mean")] if has_terms else []
+    entries.append(link("again", "How to obtain it again"))
+    return "".join(f"<li>{entry}" for entry in entries)
 
 
 def section_parts(name: str, section: doc.Section, page: Page) -> Iterator[str]:
@@ -112,6 +128,10 @@ def block_part(block: doc.Block, page: Page, *, level: int) -> str:
             return table_block(block, page, level)
         case doc.Figure():
             return figure_part(block, page, level)
+        case doc.ChangedQueries(folded=True):
+            n = counted(len(block.queries), "query")
+            summary = f"<summary>{escape(block.title)} <small>{n}</small></summary>"
+            return f"<details>{summary}{changed_part(block, page)}</details>"
         case _:
             return f'<div class="block">{heading(block.title, level)}{inside_part(block, page)}</div>'
 
@@ -183,7 +203,7 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
     from rankscope.report.render.lists import LEGEND, side_by_side_part
 
     items = []
-    for i, one in enumerate(block.queries, 1):
+    for i, one in enumerate(block.queries, block.first):
         small = f" <small>{escape(one.query)}</small>" if one.text else ""
         why = f'<p class="why">{escape(with_minus(one.why))}</p>' if one.why else ""
         change = f'<b class="{tone(one.mark)}">{with_minus(f"{one.after - one.before:+.4f}")}</b>'
@@ -196,7 +216,8 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
             f'<li><span class="k">{i}</span><div class="tq"><b>{escape(one.text or one.query)}</b>{small}{why}</div>'
             f'<span class="num">{one.before:.4f} → {one.after:.4f} {change}</span>{lists}'
         )
-    return f'<ol class="ql">{"".join(items)}</ol>'
+    note = f'<p class="note">{page.prose(block.note)}</p>' if block.note else ""
+    return f'<ol class="ql">{"".join(items)}</ol>{note}'
 
 
 def shares_part(block: doc.Shares) -> str:

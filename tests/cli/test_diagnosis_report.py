@@ -54,6 +54,10 @@ def check_shares(shares: Shares, parts: tuple[float, ...]) -> None:
     assert sum(share.value for share in shares.shares) == pytest.approx(1)
 
 
+def sections_of(comparison: rs.Comparison) -> list[Section]:
+    return [section for group in comparison.groups for section in compared_sections(comparison, group)]
+
+
 class PageText(HTMLParser):
     """Collects what a page says, by the section that it stands in."""
 
@@ -209,19 +213,19 @@ def test_a_comparison_says_how_the_loss_moved():
 
 def test_the_baseline_and_the_best_challenger_are_diagnosed():
     runs = {"base": OLD, "worse": {"q1": ["r1"]}, "best": NEW, "same": OLD}
-    (section,) = compared_sections(rs.compare(QRELS, runs, "nDCG@2"))
+    (section,) = sections_of(rs.compare(QRELS, runs, "nDCG@2"))
     assert [block.title for block in blocks_of(section, Shares)] == [
         "Where the nDCG@2 of base goes",
         "Where the nDCG@2 of best goes",
     ]
     assert blocks_of(section, Paragraph)[-1].text == "For worse, same: rankscope diagnose QRELS RUN."
-    (section,) = compared_sections(rs.compare(QRELS, runs, "nDCG@2", all_pairs=True))
+    (section,) = sections_of(rs.compare(QRELS, runs, "nDCG@2", all_pairs=True))
     assert [block.title for block in blocks_of(section, Shares)] == ["Where the nDCG@2 of best goes"]
 
 
 def test_each_language_has_its_own():
     languages = {query: {"language": "de" if query in ("q1", "q2") else "en"} for query in QRELS}
-    sections = list(compared_sections(rs.compare(QRELS, {"old": OLD, "new": NEW}, "nDCG@2", queries=languages)))
+    sections = list(sections_of(rs.compare(QRELS, {"old": OLD, "new": NEW}, "nDCG@2", queries=languages)))
     assert [section.title.rpartition(", ")[2] for section in sections] == ["de", "en"]
     old, new = blocks_of(sections[0], Shares)
     assert old.shares[0].value == pytest.approx((1 + SECOND) / 2)
@@ -230,17 +234,17 @@ def test_each_language_has_its_own():
 
 def test_scores_alone_have_no_diagnosis():
     scores = rs.evaluate(QRELS, {"old": OLD, "new": NEW}, "nDCG@2", missing="zero")
-    assert not list(compared_sections(rs.compare_scores(scores)))
+    assert not list(sections_of(rs.compare_scores(scores)))
     comparison = rs.compare(QRELS, {"old": OLD, "new": NEW}, "nDCG@2")
     again = rs.Comparison.from_json(comparison.to_json())
-    assert not list(compared_sections(again))
-    assert list(compared_sections(again.with_rankings(comparison.rankings)))
+    assert not list(sections_of(again))
+    assert list(sections_of(again.with_rankings(comparison.rankings)))
 
 
 def test_a_run_that_matches_nothing_is_not_diagnosed():
     runs = {"old": OLD, "odd": {query: ["nothing"] for query in QRELS}}
     comparison = rs.compare(QRELS, runs, "nDCG@2", anyway=True)
-    (section,) = compared_sections(comparison)
+    (section,) = sections_of(comparison)
     assert [block.title for block in blocks_of(section, Shares)] == ["Where the nDCG@2 of old goes"]
 
 
@@ -303,7 +307,7 @@ def test_a_benchmark_has_it_with_the_words_of_its_collection(files, n_systems):
 def test_weighted_means_are_told_apart():
     weights = {query: {"asked": 5 if query == "q1" else 1} for query in QRELS}
     comparison = rs.compare(QRELS, {"old": OLD, "new": NEW}, "nDCG@2", queries=weights, weights="asked")
-    (section,) = compared_sections(comparison)
+    (section,) = sections_of(comparison)
     assert "each query counts the same, and is not weighted by asked" in section.intro
 
 

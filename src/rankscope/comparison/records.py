@@ -6,13 +6,14 @@ Attributes have the names of the JSON keys. A number that is undefined is None.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rankscope.analysis.movement import PairMovement
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.request import Settings
+from rankscope.data.texts import Texts
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.records import Both, Record, StoredRecord, or_nan, replace, to_json
 from rankscope.registry import Entry, Registry
@@ -20,8 +21,12 @@ from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Chances, Test
 
 if TYPE_CHECKING:
+    from rankscope.analysis.rankings import Rankings
+    from rankscope.analysis.side_by_side import SideBySide
     from rankscope.measures.scores import Scores
 
+PairKey: TypeAlias = tuple[str | None, str, str]
+"""The group of queries, and the two systems."""
 Role: TypeAlias = Literal["primary", "exploratory"]
 Code: TypeAlias = Literal[
     "not_comparable",
@@ -514,13 +519,47 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
 
     def with_scores(self, scores: Scores) -> Comparison:
         """Return the comparison with the scores per query that it was made of, which its JSON does not hold."""
+        return self._with(scores=scores)
+
+    @property
+    def texts(self) -> Texts:
+        """What was asked, and what docs are called, where queries and docs are given; else nothing is known."""
+        texts: Texts | None = self.__dict__.get("texts")
+        return texts or Texts()
+
+    def with_texts(self, texts: Texts) -> Comparison:
+        """Return the comparison with texts of queries and docs, which its report then shows."""
+        return self._with(texts=texts)
+
+    @property
+    def lists(self) -> Mapping[PairKey, tuple[SideBySide, ...]]:
+        """Both rankings of the queries that changed most, by (group, a, b); none where it was made of scores alone."""
+        lists: Mapping[PairKey, tuple[SideBySide, ...]] = self.__dict__.get("lists", {})
+        return lists
+
+    def with_lists(self, lists: Mapping[PairKey, tuple[SideBySide, ...]]) -> Comparison:
+        """Return the comparison with rankings of queries side by side, which its report then shows."""
+        return self._with(lists=lists)
+
+    def _with(self, **more: Any) -> Comparison:
+        """Return the comparison with more at hand than its JSON holds."""
         result = replace(self)
-        result.__dict__["scores"] = scores
+        result.__dict__.update({**self.__dict__, **more})
         return result
+
+    @property
+    def rankings(self) -> Rankings | None:
+        """The judgments and runs that were compared, for reports that look at docs; None where they are not at hand."""
+        return self.__dict__.get("rankings")
+
+    def with_rankings(self, rankings: Rankings) -> Comparison:
+        """Return the comparison with the judgments and runs that it was made of, which are never written with it."""
+        return self._with(rankings=rankings)
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return partial(Comparison, **fields), (), self.__dict__
+        kept = {name: value for name, value in self.__dict__.items() if name != "rankings"}
+        return partial(Comparison, **fields), (), kept
 
     @property
     def systems(self) -> tuple[str, ...]:

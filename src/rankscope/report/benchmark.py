@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope._version import __version__
 from rankscope.comparison.recommendation import listed, recommend
@@ -18,6 +18,7 @@ from rankscope.report.charts import figure_of, figures
 from rankscope.report.charts.sources import identifier
 from rankscope.report.comparison import range_cell
 from rankscope.report.comparison_pair import VERDICT_MARKS
+from rankscope.report.diagnosis_section import diagnosis_sections
 from rankscope.report.document import (
     Block,
     Bullets,
@@ -31,6 +32,7 @@ from rankscope.report.document import (
 )
 from rankscope.report.evaluation import best_first, mean_cells, mean_notes, number_cell, primary_of, queries
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 
 SHOWN_FAILURES = 20
 """A longer list of failed queries is folded."""
@@ -191,7 +193,10 @@ def collection_report(
     failures = failure_sections(result, every_reason=every_pair)
     alike = figures("overlap", "overlap", result.overlap) if with_figures and result.overlap is not None else []
     shared = [Section("Overlap of the systems", tuple(alike), folded=True)] if alike else []
-    sections = (*failures, *choices, *base.sections, costs, *shared)
+    lost: Iterable[Section] = ()
+    if every_pair and result.comparison is None and result.scores is not None and result.rankings is not None:
+        lost = diagnosis_sections(result.scores, result.rankings, primary=benchmark.project.primary)
+    sections = (*failures, *choices, *lost, *base.sections, costs, *shared)
     return replace(base, first_screen=tuple(first), sections=sections)
 
 
@@ -426,8 +431,10 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
     rows: list[list[Cell]] = []
     reasons: list[str] = []
     for system in result.systems:
-        texts = ((system.name, answer.query, answer.reason, str(answer.attempts)) for answer in system.failures)
-        rows += [list(map(Cell, row)) for row in texts]
+        rows += [
+            [Cell(system.name), *query_cells(one.query, one.text), Cell(one.reason), Cell(str(one.attempts))]
+            for one in system.failures
+        ]
         alike: dict[str, list[str]] = {}  # reasons that differ in numbers and quoted texts alone; the first is shown
         for answer in system.failures:
             alike.setdefault(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason), []).append(answer.reason)
@@ -441,6 +448,6 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
             others = "another reason" if n_other == 1 else f"{n_other} other reasons"
             reasons.append(f"{system.name}: and {n_more} more, for {others}; --details lists all.")
     if rows:
-        table = Table(["system", "query", "reason", "attempts"], rows, n_name_columns=3)
+        table = without_empty(Table(["system", "query", "id", "reason", "attempts"], rows, n_name_columns=4), "id")
         failed = TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)
         yield Section("Failures", (Bullets("Why", tuple(reasons)), failed))

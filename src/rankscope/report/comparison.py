@@ -19,6 +19,7 @@ from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
+from rankscope.report.diagnosis_section import compared_sections
 from rankscope.report.evaluation import (
     footer,
     mean_cells,
@@ -30,6 +31,7 @@ from rankscope.report.evaluation import (
 )
 from rankscope.report.evaluation import notes as evaluation_notes
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 from rankscope.stats.family import CORRECTIONS
 
 DETAILED = 8
@@ -62,6 +64,8 @@ def report_of(
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
     first: list[doc.Block] = list(answer_over_groups(comparison))
     sections: list[doc.Section] = []
+    if every_pair:  # it takes a look at the docs, which a short text does without
+        sections += compared_sections(comparison)
     for group in comparison.groups:
         first += first_screen(comparison, group, with_figures=with_figures)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
@@ -129,7 +133,7 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
     """Yield the answer, what it was measured on, the numbers it rests on, and the picture."""
     if len(group.compared) == 1:
         pair = group.compared[0]
-        yield parts.answer_block(pair, group, comparison.baseline)
+        yield parts.answer_block(comparison, pair, group)
         yield doc.Paragraph(measured_words(comparison, group))
         yield parts.facts_of(comparison, group, pair)
         yield estimates_of(comparison, group)
@@ -306,7 +310,12 @@ def estimate_of(name: str, pair: PairResult, code: Code, *, turned: bool = False
             ends = f"{wording.with_sign(low, pair)} to {wording.with_sign(high, pair)}"
             interval = f"{wording.level_words(pair)} {ends}"
         words = f"{wording.with_sign(delta, pair)} ({interval})"
-    return doc.Estimate(name, delta, low, high, words, parts.VERDICT_MARKS[code], wording.short_words(code, pair))
+    short = ""
+    if pair.ci.low is not None and pair.standard_error:
+        value, start, end = (wording.with_sign(number, pair) for number in (delta, low, high))
+        short = f"{value} [{start}, {end}]"
+    mark, verdict = parts.VERDICT_MARKS[code], wording.short_words(code, pair)
+    return doc.Estimate(name, delta, low, high, words, mark, verdict, short)
 
 
 def with_reference(
@@ -511,11 +520,12 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
         )
     columns = [column.tolist() for column in values.values()]
     rows = [
-        [Cell(query), *(number_cell(score, None) for score in scores)]
+        [*query_cells(query, comparison.texts.query(query)), *(number_cell(score, None) for score in scores)]
         for query, scores in zip(group.query_ids, zip(*columns, strict=True), strict=True)
     ]
     title = parts.in_group(f"{comparison.primary} of every query", group)
-    table = doc.TableBlock(title, Table(["query", *values], rows), folded=True)
+    scored = without_empty(Table(["query", "id", *values], rows, n_name_columns=2), "id")
+    table = doc.TableBlock(title, scored, folded=True)
     return doc.Section(parts.in_group("Every query", group), (table,), intro)
 
 

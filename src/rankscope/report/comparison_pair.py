@@ -12,7 +12,7 @@ from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.known_measures import known_measure
 from rankscope.comparison.recommendation import recommend_in
-from rankscope.comparison.records import Code, Comparison, PairResult, QueryChange, QueryGroup, Stratum
+from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import (
     MIN_UNITS,
     decimals,
@@ -23,15 +23,15 @@ from rankscope.comparison.verdict import (
     unit_word,
     with_sign,
 )
+from rankscope.data.texts import Texts, beginning
 from rankscope.printable import counted
 from rankscope.records import or_nan, replace
+from rankscope.report.changed_queries import changed_queries
 from rankscope.report.charts import figures
 from rankscope.report.charts.sources import pair_scores
 from rankscope.report.document import (
     Block,
     Bullets,
-    ChangedQueries,
-    ChangedQuery,
     Fact,
     Facts,
     Mark,
@@ -42,6 +42,7 @@ from rankscope.report.document import (
 )
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import doc_cells, query_cells, without_empty
 from rankscope.stats.family import CORRECTIONS
 
 VERDICT_MARKS: dict[Code, Mark] = {
@@ -61,8 +62,9 @@ FEW_PAIRS = 6
 NOTHING_FOUND = ("nDCG", "DCG", "P", "R", "RR", "AP", "Success", "ERR")
 """Measures whose score at a depth is 0 exactly where nothing useful stands above it."""
 SHOWN_RANKS = 10
-LONGEST_TEXT = 80
-"""A longer text of a query is cut."""
+NO_TEXTS = Texts()
+SHORT_QUERY = 40
+"""So much of a query's text is quoted within a sentence."""
 SHOWN_DOCS = 20
 """A longer list of docs to judge is folded."""
 
@@ -72,9 +74,10 @@ def in_group(title: str, group: QueryGroup) -> str:
     return f"{title}, {group.name}" if group.name else title
 
 
-def answer_block(pair: PairResult, group: QueryGroup, baseline: str | None) -> VerdictBlock:
+def answer_block(comparison: Comparison, pair: PairResult, group: QueryGroup) -> VerdictBlock:
     """Return what to do with two systems: the recommendation, then the verdict that it rests on and the evidence."""
-    advice, block = group.recommendation or recommend_in(group, baseline), verdict_block(pair, group)
+    advice = group.recommendation or recommend_in(group, comparison.baseline)
+    block = verdict_block(pair, group, comparison.texts)
     return replace(
         block,
         headline=advice.text,
@@ -111,22 +114,33 @@ def zero_words(pair: PairResult) -> str:
     return f"Queries with {pair.measure} of 0"
 
 
-def verdict_block(pair: PairResult, group: QueryGroup) -> VerdictBlock:
+def verdict_block(pair: PairResult, group: QueryGroup, texts: Texts = NO_TEXTS) -> VerdictBlock:
     verdict = pair.final_verdict
     subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
     return VerdictBlock(
-        verdict.text, verdict.reason, VERDICT_MARKS[verdict.code], subject, (*verdict.cautions, *missing_words(pair))
+        verdict.text,
+        verdict.reason,
+        VERDICT_MARKS[verdict.code],
+        subject,
+        (*verdict.cautions, *missing_words(pair, texts)),
     )
 
 
-def missing_words(pair: PairResult) -> Iterator[str]:
+def missing_words(pair: PairResult, texts: Texts = NO_TEXTS) -> Iterator[str]:
     if pair.missing is None:
         return
     how = "left out" if pair.n_unanswered else "counted as empty"
     for system, missing in ((pair.a, pair.missing.a), (pair.b, pair.missing.b)):
         if missing:
-            few = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
+            few = few_queries(missing, texts)
             yield f"{system} does not answer {queries(len(missing))} ({how}): {few}."
+
+
+def few_queries(missing: Sequence[str], texts: Texts) -> str:
+    """Name the first queries of a list: up to 8 by their ids, or 3 by what was asked."""
+    asked = {query: beginning(texts.query(query), SHORT_QUERY) for query in missing[:3]}
+    names = [f"“{text}” ({query})" for query, text in asked.items()] if all(asked.values()) else list(missing[:8])
+    return ", ".join(names) + (", …" if len(missing) > len(names) else "")
 
 
 def raw(number: float | None) -> str:
@@ -275,7 +289,7 @@ def pair_sections(
 def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> Section:
     """Return one of several pairs, which is opened on demand."""
     blocks: list[Block] = [
-        verdict_block(pair, group),
+        verdict_block(pair, group, comparison.texts),
         TableBlock("All measures", measures_table(comparison, group, pair)),
         Paragraph(power_words(comparison, pair)),
         *query_blocks(comparison, group, pair, with_figures=with_figures),
@@ -290,17 +304,7 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
 
 def query_blocks(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> list[Block]:
     """Return who won where: the queries that lost and gained most, then all of them in a picture."""
-    blocks: list[Block] = []
-    sides: tuple[tuple[Mark, Sequence[QueryChange] | None, int], ...] = (
-        ("worse", pair.worst, pair.losses),
-        ("better", pair.best, pair.wins),
-    )
-    for word, changes, n in sides:
-        if changes:
-            title = f"{len(changes)} of {queries(n)} that got {word}, the most changed first"
-            if len(changes) == n:
-                title = f"{'The query' if n == 1 else f'All {queries(n)}'} that got {word}"
-            blocks.append(ChangedQueries(title, tuple(changed_query(change, pair, word) for change in changes)))
+    blocks: list[Block] = list(changed_queries(comparison, pair))
     tally = f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}"
     if pair.n_units >= MIN_UNITS:
         chance = f"{or_nan(pair.effect.superiority):.0%}"
@@ -311,28 +315,6 @@ def query_blocks(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
     if with_figures and len(group.compared) <= FEW_PAIRS:
         blocks += figures("scatter", "comparison", comparison, pair)
     return blocks
-
-
-def changed_query(change: QueryChange, pair: PairResult, mark: Mark) -> ChangedQuery:
-    text = shortened_text(change.text) if change.text else ""
-    return ChangedQuery(change.query, text, change.a, change.b, mark, why_changed(change, pair))
-
-
-def why_changed(change: QueryChange, pair: PairResult) -> str:
-    """Say what became of the doc that made most of the change; empty where it is not known."""
-    moved = () if pair.movement is None else pair.movement.queries
-    docs = next((query.docs for query in moved if query.query == change.query), ())
-    same_way = [doc for doc in docs if or_nan(doc.change) * change.delta > 0]
-    if not same_way:
-        return ""
-    doc, more = same_way[0], len(same_way) - 1
-    words = {
-        "lost": f"a doc of grade {doc.grade:g} at rank {doc.rank_a} is lost",
-        "new": f"a doc of grade {doc.grade:g} is new at rank {doc.rank_b}",
-        "demoted": f"a doc of grade {doc.grade:g} fell from {doc.rank_a} to {doc.rank_b}",
-        "promoted": f"a doc of grade {doc.grade:g} rose from {doc.rank_a} to {doc.rank_b}",
-    }.get(doc.kind, f"a doc of grade {doc.grade:g} counts {'more' if change.delta > 0 else 'less'}")
-    return f"{words}; {counted(more, 'doc')} more moved the same way" if more else words
 
 
 def other_tests(pair: PairResult) -> Iterator[Block]:
@@ -346,11 +328,6 @@ def other_tests(pair: PairResult) -> Iterator[Block]:
         items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
     items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
     yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
-
-
-def shortened_text(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
 
 
 def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
@@ -442,7 +419,9 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
 
     rows = [
         [
-            *map(Cell, (query.query, doc.doc, doc.kind, f"{doc.grade:g}")),
+            *query_cells(query.query, query.text),
+            *doc_cells(doc.doc, doc.title),
+            *map(Cell, (doc.kind, f"{doc.grade:g}")),
             *rank_cells(doc),
             Cell(f"{or_nan(doc.change):+.4f}", raw=raw(doc.change)),
         ]
@@ -450,8 +429,8 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
         for doc in query.docs
     ]
     if movement.queries:
-        header = ["query", "doc", "what became of it", "grade", "rank before", "rank now", "Δ"]
-        table = Table(header, rows, n_name_columns=3)
+        header = ["query", "id", "doc", "doc id", "what became of it", "grade", "rank before", "rank now", "Δ"]
+        table = without_empty(Table(header, rows, n_name_columns=5), "id", "doc id")
         yield TableBlock("Docs that moved, in the queries that moved most", table, folded=True)
 
 
@@ -478,9 +457,15 @@ def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
     yield TableBlock(f"If the unjudged docs among {among} were …", Table(["unjudged docs", "Δ"], rows, notes=(note,)))
     if pair.settle:
         rows = [
-            [Cell(doc.query), Cell(doc.doc), Cell(f"{or_nan(doc.swing):.4f}", raw=raw(doc.swing)), *rank_cells(doc)]
+            [
+                *query_cells(doc.query, doc.text),
+                *doc_cells(doc.doc, doc.title),
+                Cell(f"{or_nan(doc.swing):.4f}", raw=raw(doc.swing)),
+                *rank_cells(doc),
+            ]
             for doc in pair.settle
         ]
-        header = ["query", "doc", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
+        header = ["query", "id", "doc", "doc id", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
         title = f"{len(pair.settle)} judgments that would settle who is ahead, best first"
-        yield TableBlock(title, Table(header, rows, n_name_columns=2), folded=len(pair.settle) > SHOWN_DOCS)
+        table = without_empty(Table(header, rows, n_name_columns=4), "id", "doc id")
+        yield TableBlock(title, table, folded=len(pair.settle) > SHOWN_DOCS)

@@ -127,16 +127,21 @@ def short_table(scores: Scores, *, keep: Iterable[str] = ()) -> Table:
 
 
 def query_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
-    single, counted = len(scores) == 1, counts_among(scores)
-    header = ["query", *([] if single else ["run"]), *scores.measures]
+    """Return every query's scores; what was asked stands beside its id, where that is known."""
+    single, counted, asked = len(scores) == 1, counts_among(scores), {}
+    if scores.texts:
+        from rankscope.report.words import text_cell  # not needed where nothing is known but ids
+
+        asked = {query: [text_cell(scores.texts.get(query, ""))] for run in scores.runs for query in run.query_ids}
+    names = ["query", *(["text"] if asked else []), *([] if single else ["run"])]
     by_query: dict[str, list[list[Cell]]] = {}
     for name, run in scores.items():
         for query, values in zip(run.query_ids, run.values.tolist(), strict=True):
-            names = [Cell(query)] if single else [Cell(query), Cell(name)]
             cells = (number_cell(v, None, whole=m in counted) for m, v in zip(run.measures, values, strict=True))
-            by_query.setdefault(query, []).append([*names, *cells])
+            row = [Cell(query), *asked.get(query, ()), *([] if single else [Cell(name)]), *cells]
+            by_query.setdefault(query, []).append(row)
     rows = [row for rows in by_query.values() for row in rows]
-    table = Table(header, rows, n_name_columns=1 if single else 2, notes=tuple(notes(scores)))
+    table = Table([*names, *scores.measures], rows, n_name_columns=len(names), notes=tuple(notes(scores)))
     return in_words(table, scores, bands)
 
 
@@ -347,6 +352,14 @@ def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
         yield "command", command
 
 
+def queries_in_words(scores: Scores) -> Iterator[dict[str, Any]]:
+    """Yield one record per run and query, with what was asked where that is known."""
+    for record in scores.records():
+        run, query = record.pop("run"), record.pop("query")
+        text = scores.texts.get(query)
+        yield {"run": run, "query": query, **({} if text is None else {"text": text}), **record}
+
+
 def json_lines(scores: Scores, *, per_query: bool) -> str:
     """Return one JSON object per run, or per run and query."""
     import json
@@ -355,5 +368,5 @@ def json_lines(scores: Scores, *, per_query: bool) -> str:
     counted = [measure for measure in scores.measures if measure in summary.over_fewer_queries]
     ns = {name: {f"{measure} n": row[measure].n for measure in counted} for name, row in summary.items()}
     means = ({"run": name, **row, **ns[name]} for name, row in summary.to_dict().items())
-    records = scores.records() if per_query else means
+    records = queries_in_words(scores) if per_query else means
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)

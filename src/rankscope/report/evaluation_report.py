@@ -18,6 +18,7 @@ from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
 from rankscope.report.comparison import counts_block
+from rankscope.report.diagnosis_section import evaluated_sections
 from rankscope.report.document import Block, Bullets, Facts, Report, Section, TableBlock
 from rankscope.report.evaluation import (
     N_IN_WORDS,
@@ -78,6 +79,7 @@ def report_of(
         title=f"{next(iter(scores))}, {measured}" if len(scores) == 1 else f"{len(scores)} runs, {measured}",
         first_screen=tuple(first),
         sections=(
+            *(() if data is None else evaluated_sections(scores, data)),
             *(chart_sections(scores, data) if with_figures else ()),
             *detail_sections(scores, None if data is None else data.options.get("queries")),
         ),

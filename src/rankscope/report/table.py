@@ -21,6 +21,8 @@ class Cell(LightRecord, many=True):
     text: str
     raw: str = ""
     best: bool = False
+    full: str = ""
+    """The whole text, where `text` is shortened: a page shows it on hover, a file for programs holds it."""
 
 
 class Table(LightRecord):
@@ -75,7 +77,7 @@ def to_csv(table: Table) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(map(as_text_cell, table.header))
-    writer.writerows([cell.raw or as_text_cell(cell.text) for cell in row] for row in table.rows)
+    writer.writerows([cell.raw or as_text_cell(cell.full or cell.text) for cell in row] for row in table.rows)
     return stream.getvalue()
 
 

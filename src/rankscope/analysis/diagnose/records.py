@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
-from rankscope.records import Record, StoredRecord
+from rankscope.records import Record, StoredRecord, replace
+from rankscope.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from rankscope.data.texts import Texts
+
+RENDERERS: Registry[Callable[..., Any]] = Registry(
+    "renderer", {"report": Entry("rankscope.report.diagnosis:report_of", "the report, ready to be rendered")}
+)
+"""How a diagnosis is shown: these functions lie above it, and are loaded when one is shown."""
 
 Severity: TypeAlias = Literal["serious", "moderate", "remark"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "moderate", "remark")
 """Worst first; a remark helps to read the rest and is no complaint."""
+
+LostTo: TypeAlias = Literal["order", "ranked_low", "not_answered", "not_retrieved"]
+LOST_TO: tuple[LostTo, ...] = ("order", "ranked_low", "not_answered", "not_retrieved")
+"""What nDCG can be lost to, the easiest to regain first."""
+SEEN_LOSS = 0.00005
+"""A smaller loss is shown as 0."""
 
 Rank: TypeAlias = Annotated[int, Meta(ge=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -25,6 +40,8 @@ class FindingExample(Record):
     """What is known of the query, by name."""
     text: str
     """The same in words that may change between versions."""
+    query_text: str = ""
+    """What was asked; empty where it is not known."""
 
 
 class DiagnosisFinding(Record):
@@ -58,6 +75,12 @@ class Losses(Record):
     """What only docs could add that are not in the pool."""
     not_answered: float = 0.0
     """What queries that the run does not answer would add."""
+
+    @property
+    def largest(self) -> LostTo | None:
+        """What most is lost to; of equals, what is easiest to regain. None where nothing is lost that could be seen."""
+        largest = max(LOST_TO, key=lambda name: round(float(getattr(self, name)), 9))
+        return largest if getattr(self, largest) >= SEEN_LOSS else None
 
 
 class PoolCut(Record):
@@ -118,6 +141,8 @@ class ListedDoc(Record):
     rank: Rank
     doc: str
     grade: float | None
+    title: str = ""
+    """What the doc is called; empty where that is not known."""
 
 
 class MissedDoc(Record):
@@ -126,6 +151,7 @@ class MissedDoc(Record):
     doc: str
     grade: float
     rank: Rank | None
+    title: str = ""
 
 
 class QueryList(Record):
@@ -139,6 +165,8 @@ class QueryList(Record):
     docs: tuple[ListedDoc, ...]
     missed: tuple[MissedDoc, ...]
     """The best relevant docs that are not in the top k."""
+    query_text: str = ""
+    """What was asked; empty where it is not known."""
 
 
 class QuerySlice(Record):
@@ -200,3 +228,40 @@ class Diagnosis(StoredRecord):
     """How good precision, recall, reciprocal rank and nDCG are, such as: good precision@10, moderate recall@10."""
     slices: tuple[QuerySlice, ...] = ()
     """The queries by intent and clarity, or by the attributes asked for, where queries are given."""
+
+    @property
+    def shown_docs(self) -> frozenset[str]:
+        """The docs that it names."""
+        lists = (*self.worst, *self.best)
+        shown = {one.doc for query in lists for one in query.docs}
+        return frozenset(shown.union(one.doc for query in lists for one in query.missed))
+
+    def with_texts(self, texts: Texts) -> Diagnosis:
+        """Return the diagnosis with what queries ask and docs are called, as far as that is known."""
+
+        def listed(query: QueryList) -> QueryList:
+            return replace(
+                query,
+                query_text=texts.query(query.query),
+                docs=tuple(replace(one, title=texts.title(one.doc)) for one in query.docs),
+                missed=tuple(replace(one, title=texts.title(one.doc)) for one in query.missed),
+            )
+
+        def found(finding: DiagnosisFinding) -> DiagnosisFinding:
+            examples = (replace(one, query_text=texts.query(one.query)) for one in finding.examples)
+            return replace(finding, examples=tuple(examples))
+
+        return replace(
+            self,
+            findings=tuple(map(found, self.findings)),
+            worst=tuple(map(listed, self.worst)),
+            best=tuple(map(listed, self.best)),
+        )
+
+    def report(self, *, command: str = "", per_query: bool = False) -> Any:
+        """Return the report, which `render` turns into text, HTML, Markdown or LaTeX."""
+        return RENDERERS["report"](self, command=command, per_query=per_query)
+
+    def __repr__(self) -> str:
+        n = len(self.findings)
+        return f"<Diagnosis of {self.run}: {self.summary} {n} finding{'' if n == 1 else 's'}.>"

@@ -278,7 +278,7 @@ class SystemsChart(HeatChart):
 
     def shade_at(self, tier: int) -> int:
         """Return the shade of a group of systems; the fewer groups, the lighter the first, so that it is no alarm."""
-        highest = min(max(max(self.tier_of.values()), 2), len(RAMP) - 1)
+        highest = min(max(*self.tier_of.values(), 2), len(RAMP) - 1)
         return max(highest - tier, 0)
 
     @cached_property
@@ -352,7 +352,8 @@ Looks = Sequence[Sequence[CellLook | None]]  # by row and column; None where the
 def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], looks: Looks) -> None:
     """Draw a grid; columns that do not fit side by side follow below, and many columns of few rows become rows.
 
-    Of many rows the cells hold their value alone, and tooltips what belongs to it.
+    Of many rows the cells hold their value alone, tooltips what belongs to it, and the narrow picture as many columns
+    as it has room for.
     """
     layout = drawing.layout
     is_long = max(len(rows), len(columns)) > LONG
@@ -369,11 +370,14 @@ def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], loo
     per_block = math.ceil(len(columns) / math.ceil(len(columns) / n_fitting))
     heads = max(svg.text_width(svg.one_line(name), layout.size) for name in columns) + PADDING + 2
     width = min((layout.inner - left) / per_block, max(USUAL_WIDTH, heads, needed))
-    for first in range(0, len(columns), per_block):
+    left_out = columns[per_block:] if is_long and not layout.is_wide else ()
+    for first in range(0, len(columns) - len(left_out), per_block):
         block = slice(first, first + per_block)
         draw_heads(drawing, columns[block], layout.margin + left, width)
         draw_rows(drawing, rows, [row[block] for row in looks], left, width)
         drawing.space(14)
+    if left_out:
+        drawing.paragraph(f"In a wider place, too: {', '.join(left_out)}")
 
 
 def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float) -> None:

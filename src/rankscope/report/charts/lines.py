@@ -60,10 +60,11 @@ class ChartLine(Record):
         return f"{n.shown(self.y[i])} at {self.x[i]:g}"
 
     @property
-    def words(self) -> str:
+    def course(self) -> str:
+        """Where it begins and where it ends."""
         known = [i for i, y in enumerate(self.y) if math.isfinite(y)]
         ends = dict.fromkeys([*known[:1], *known[-1:]])
-        return f"{self.name} {' to '.join(map(self.point_words, ends)) or 'undefined'}"
+        return " to ".join(map(self.point_words, ends)) or "undefined"
 
     def checked(self) -> ChartLine:
         """Return the line from left to right, or raise where its numbers do not belong together."""
@@ -135,9 +136,7 @@ class CurvesChart(Chart):
         return strong_lines(names, best, baseline)
 
     def alt(self) -> str:
-        shown = "; ".join(f"{mine.label}: {self.lines[mine.index].words}" for mine in self.strong)
-        if len(self.lines) <= MOST_COLOURED:
-            shown = "; ".join(line.words for line in self.lines)
+        shown = "; ".join(f"{mine.label}: {self.lines[mine.index].course}" for mine in self.strong)
         n_others = len(self.lines) - len(self.strong)
         others = f"; {counted(n_others, 'other system')} in grey" if n_others else ""
         return f"{self.measure} by {self.x_label}, {shown}{others}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankscope.comparison.records import Code
 from rankscope.report.charts.palette import BG, MARK_COLOURS, marker
-from rankscope.report.charts.svg import Attributes, element, group
+from rankscope.report.charts.svg import Attributes, element, group, number
 from rankscope.report.document import Mark
 
 FORMS: dict[Mark, str] = {
@@ -37,22 +37,35 @@ def look_of(mark: Mark) -> Attributes:
     return {"fill": colour, "stroke": "none"}
 
 
+def outline_of(mark: Mark, x: float, y: float, radius: float) -> str:
+    """Return the outline of a mark as a path; a ring has none."""
+    form = FORMS[mark]
+    if mark == "same":
+        size = f"h{number(2 * radius)}v{number(0.55 * radius)}h{number(-2 * radius)}Z"
+        return "".join(f"M{x - radius:.1f} {y + down * radius:.1f}{size}" for down in (-0.8, 0.25))
+    if form in ("triangle", "wedge"):
+        up, half = -1 if form == "triangle" else 1, 1.1 * radius
+        return f"M{x:.1f} {y + up * half:.1f}l{number(half)} {number(-up * 2 * radius)}h{number(-2 * half)}Z"
+    if form == "diamond":
+        r = number(1.15 * radius)
+        return f"M{x:.1f} {y - 1.15 * radius:.1f}l{r} {r}l-{r} {r}l-{r}-{r}Z"
+    return ""
+
+
 def form_of(mark: Mark, x: float, y: float, radius: float, *children: str) -> str:
     """Return the shape of a mark without its colour, which a group of many may share."""
-    if mark == "same":
-        d = "".join(
-            f"M{x - radius:.1f} {y + down * radius:.1f}h{2 * radius:.1f}v{radius * 0.55:.1f}h{-2 * radius:.1f}Z"
-            for down in (-0.8, 0.25)
-        )
-        return element("path", *children, d=d)
-    if mark == "unsafe":
-        r = radius * 1.15
-        left = f"M{x:.1f} {y - r:.1f}V{y + r:.1f}L{x - r:.1f} {y:.1f}Z"
-        outline = f"M{x:.1f} {y - r:.1f}L{x + r:.1f} {y:.1f}L{x:.1f} {y + r:.1f}L{x - r:.1f} {y:.1f}Z"
-        return element("path", *children, d=outline) + element("path", d=left, fill=MARK_COLOURS[mark], stroke="none")
+    if outline := outline_of(mark, x, y, radius):
+        return element("path", *children, d=outline)
     return marker(FORMS[mark], x, y, radius * (0.9 if mark == "unsure" else 1), *children)
+
+
+def half_of(x: float, y: float, radius: float) -> str:
+    """Return the left half of a diamond as a path, which is filled where a verdict is not safe."""
+    r = 1.15 * radius
+    return f"M{x:.1f} {y - r:.1f}v{number(2 * r)}l-{number(r)}-{number(r)}Z"
 
 
 def verdict_marker(mark: Mark, x: float, y: float, radius: float, *children: str) -> str:
     """Return the mark of a verdict at a place: filled where it is sure, hollow where it is probable or open."""
-    return group([form_of(mark, x, y, radius, *children)], **look_of(mark))
+    form = group([form_of(mark, x, y, radius, *children)], **look_of(mark))
+    return form + (element("path", d=half_of(x, y, radius), fill=MARK_COLOURS[mark]) if mark == "unsafe" else "")

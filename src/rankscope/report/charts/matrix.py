@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Self
 
 from rankscope.comparison.records import Comparison, PairResult
@@ -15,8 +16,8 @@ from rankscope.printable import counted
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.chart import Chart
-from rankscope.report.charts.drawing import SWATCH, Drawing
-from rankscope.report.charts.marks import TURNED, form_of, look_of, verdict_marker
+from rankscope.report.charts.drawing import SWATCH, Box, Drawing
+from rankscope.report.charts.marks import TURNED, form_of, half_of, look_of, outline_of, verdict_marker
 from rankscope.report.charts.palette import GRID, MARK_COLOURS, MARK_TINTS, MUTED
 from rankscope.report.charts.sources import identifier, systems_in_order
 from rankscope.report.charts.svg import element, group, number, one_line, straight, text_width, tip
@@ -27,8 +28,10 @@ MOST_SYSTEMS = 40
 """Of more systems the best so many are shown: smaller marks could not be told apart."""
 LEAST_CELL, LARGEST_CELL = 10.5, 24.0
 ROW = 20.0
-MOST_TIPS = 100
-"""Of more pairs the narrow picture, which is mostly seen without a pointer, has no tooltips."""
+MOST_TIPS = {"narrow": 100, "wide": 800}
+"""Of more pairs a picture has no tooltips; the narrow one is mostly seen without a pointer."""
+MOST_NAMED = 300
+"""Tooltips of more pairs have the systems' numbers in place of their names."""
 ORDER: list[str] = list(MARK_COLOURS)
 AHEAD: tuple[Mark, ...] = ("better", "probably_better")
 BEHIND: tuple[Mark, ...] = ("worse", "probably_worse")
@@ -126,6 +129,18 @@ class MatrixChart(Chart):
             mark: " or ".join(words) for mark, words in sorted(found.items(), key=lambda item: ORDER.index(item[0]))
         }
 
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def tooltip(self, cell: MatrixCell, layout: str) -> str:
+        if len(self.cells) > MOST_TIPS[layout]:
+            return ""
+        if len(self.cells) <= MOST_NAMED:
+            return tip(cell.words)
+        row, column = (str(self.place_of[name] + 1) for name in (cell.row, cell.column))
+        return tip(replace(cell, row=row, column=column).words)
+
     def alt(self) -> str:
         decided = sum(cell.mark in (*AHEAD, *BEHIND) for cell in self.cells)
         first = self.names[0]
@@ -168,30 +183,50 @@ class MatrixChart(Chart):
             x = left + (column - columns[0] + 0.5) * width
             drawing.text(x, base, str(column + 1), text_anchor="middle", fill=MUTED)
         top = drawing.y + layout.line + 4
-        place = {name: i for i, name in enumerate(self.names)}
+        place = self.place_of
         n_rows = columns[-1] + (columns[-1] == len(self.names) - 1)  # the last system has a name, and no row of its own
         for i, label in enumerate(labels[:n_rows]):
             drawing.text(layout.margin, drawing.middle(top + (i + 0.5) * height), label, width=label_width - 8)
         end = left + len(columns) * width
         lines = (straight(layout.margin, top + i * height, end, top + i * height) for i in range(n_rows + 1))
         drawing.add(group(lines, stroke=GRID))
-        tints: dict[Mark, str] = {}
+        self.draw_tints(drawing, columns, Box(left, top, left + width, top + height))
         forms: dict[Mark, list[str]] = {}
+        plain: dict[Mark, str] = {}
+        halves = ""
         for cell in self.cells:
             row, column = place[cell.row], place[cell.column]
-            if column in columns:
-                x, y = left + (column - columns[0]) * width, top + row * height
-                edge = f"M{number(x + 0.5)} {number(y + 0.5)}h{number(width - 1)}v{number(height - 1)}"
-                tints[cell.mark] = f"{tints.get(cell.mark, '')}{edge}h{number(1 - width)}Z"
-                radius = min(width * 0.32, 4.6)
-                words = tip(cell.words) if layout.is_wide or len(self.cells) <= MOST_TIPS else ""
-                mark = form_of(cell.mark, x + width / 2, y + height / 2, radius, words)
-                forms.setdefault(cell.mark, []).append(mark)
-        for mark, outline in tints.items():
+            if column not in columns:
+                continue
+            at = left + (column - columns[0] + 0.5) * width, top + (row + 0.5) * height, min(width * 0.32, 4.6)
+            words = self.tooltip(cell, layout.name)
+            if words or not (outline := outline_of(cell.mark, *at)):
+                forms.setdefault(cell.mark, []).append(form_of(cell.mark, *at, words))
+            else:
+                plain[cell.mark] = plain.get(cell.mark, "") + outline
+            halves += half_of(*at) if cell.mark == "unsafe" else ""
+        for mark, outline in plain.items():
+            forms.setdefault(mark, []).append(element("path", d=outline))
+        for mark, drawn in forms.items():
+            drawing.add(group(drawn, **look_of(mark)))
+        drawing.add(element("path", d=halves, fill=MARK_COLOURS["unsafe"]) if halves else "")
+        drawing.y = top + n_rows * height + 12
+
+    def draw_tints(self, drawing: Drawing, columns: range, first: Box) -> None:
+        """Draw the ground of the cells, as one path per mark; neighbours of a row with the same mark are one piece."""
+        marks = {(self.place_of[cell.row], self.place_of[cell.column]): cell.mark for cell in self.cells}
+        outlines: dict[Mark, str] = {}
+        for row in range(columns[-1]):
+            own = [(marks[row, column], column) for column in columns if (row, column) in marks]
+            for mark, members in groupby(own, key=lambda item: item[0]):
+                run = [column for _, column in members]
+                x, y = first.left + (run[0] - columns[0]) * first.width, first.top + row * (first.bottom - first.top)
+                width, height = len(run) * first.width, first.bottom - first.top - 1
+                piece = f"M{number(x)} {number(y + 0.5)}h{number(width)}v{number(height)}h{number(-width)}Z"
+                outlines[mark] = outlines.get(mark, "") + piece
+        for mark, outline in outlines.items():
             if mark != "unsure":
                 drawing.add(element("path", d=outline, fill=MARK_TINTS[mark]))
-            drawing.add(group(forms[mark], **look_of(mark)))
-        drawing.y = top + n_rows * height + 12
 
 
 def cell_of(pair: PairResult, *, turned: bool) -> MatrixCell:

@@ -182,7 +182,7 @@ class ForestColumns(Record):
             return cls(left, right, 26.0, 13.0, names, numbers, notes)
         numbers = min(numbers, layout.inner * 0.6)
         height = layout.line + (21 if len(rows) <= LONG else 17)
-        left, right, middle = layout.margin + 8, end - notes - 8, (layout.line + height) / 2
+        left, right, middle = layout.margin + 14, end - notes - 8, (layout.line + height) / 2
         return cls(left, right, height, middle, layout.inner - numbers, numbers, notes)
 
     def write(self, drawing: Drawing, row: ForestRow, top: float) -> None:

@@ -15,6 +15,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import TypeAlias
 
+from rankscope.printable import counted
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.render.html_table import table_block
@@ -127,6 +128,10 @@ def block_part(block: doc.Block, page: Page, *, level: int) -> str:
             return table_block(block, page, level)
         case doc.Figure():
             return figure_part(block, page, level)
+        case doc.ChangedQueries(folded=True):
+            n = counted(len(block.queries), "query")
+            summary = f"<summary>{escape(block.title)} <small>{n}</small></summary>"
+            return f"<details>{summary}{changed_part(block, page)}</details>"
         case _:
             return f'<div class="block">{heading(block.title, level)}{inside_part(block, page)}</div>'
 
@@ -198,7 +203,7 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
     from rankscope.report.render.lists import LEGEND, side_by_side_part
 
     items = []
-    for i, one in enumerate(block.queries, 1):
+    for i, one in enumerate(block.queries, block.first):
         small = f" <small>{escape(one.query)}</small>" if one.text else ""
         why = f'<p class="why">{escape(with_minus(one.why))}</p>' if one.why else ""
         change = f'<b class="{tone(one.mark)}">{with_minus(f"{one.after - one.before:+.4f}")}</b>'
@@ -211,7 +216,8 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
             f'<li><span class="k">{i}</span><div class="tq"><b>{escape(one.text or one.query)}</b>{small}{why}</div>'
             f'<span class="num">{one.before:.4f} → {one.after:.4f} {change}</span>{lists}'
         )
-    return f'<ol class="ql">{"".join(items)}</ol>'
+    note = f'<p class="note">{page.prose(block.note)}</p>' if block.note else ""
+    return f'<ol class="ql">{"".join(items)}</ol>{note}'
 
 
 def shares_part(block: doc.Shares) -> str:

@@ -92,8 +92,9 @@ def breakable(text: str, page: Page) -> str:
 
 def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
     """Return one cell, without its end tag, as HTML allows; the first is the name of its row."""
+    whole = f' title="{escape(cell.full)}"' if cell.full and cell.full != cell.text else ""
     if i == 0 and n_names:
-        return f"<th scope=row>{escape(cell.text)}"
+        return f"<th scope=row{whole}>{escape(cell.text)}"
     if is_verdict and cell.text in VERDICTS:
         return f'<td class="n">{verdict_words(VERDICTS[cell.text], cell.text)}'
     kind = "n" if i < n_names or is_verdict else "w" if len(cell.text) > LONG_CELL else ""
@@ -103,4 +104,4 @@ def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
         if cell.text in SIGNS:
             kind = f"s {TONES.get(SIGNS[cell.text], SIGNS[cell.text])}"
     attribute = f' class="{kind}"' if " " in kind else f" class={kind}" if kind else ""
-    return f"<td{attribute}><b>{text}</b>" if cell.best else f"<td{attribute}>{text}"
+    return f"<td{attribute}{whole}><b>{text}</b>" if cell.best else f"<td{attribute}{whole}>{text}"

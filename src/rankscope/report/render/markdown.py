@@ -86,6 +86,8 @@ def block_texts(block: doc.Block) -> Iterator[str]:
             yield from folded(
                 f"{block.title} ({counted(len(block.table.rows), 'row')})", list(table_parts(block.table))
             )
+        case doc.ChangedQueries() if block.folded:
+            yield from folded(f"{block.title} ({counted(len(block.queries), 'query')})", list(content_texts(block)))
         case doc.Bullets(items=()):
             yield from heading(block.title)
         case _:
@@ -117,7 +119,9 @@ def content_texts(block: doc.Block) -> Iterator[str]:
                 for row in block.signals
             )
         case doc.ChangedQueries():
-            yield "\n".join(f"1. {changed_text(one)}" for one in block.queries)
+            yield "\n".join(f"{i}. {changed_text(one)}" for i, one in enumerate(block.queries, block.first))
+            if block.note:
+                yield paragraph(block.note)
 
 
 def fact_text(fact: doc.Fact) -> str:
@@ -135,9 +139,10 @@ def estimates_table(block: doc.Estimates) -> Iterator[str]:
     """Yield a table of the estimates with their drawings, all on one axis; zero is no bar, which would end the cell."""
     yield "|  | difference | verdict |  |\n| --- | --- | --- | --- |"
     for row in block.estimates:
+        words = row.short if len(block.estimates) > 1 and row.short else row.words
         shape = f"{SHAPES[row.mark]} " if row.mark else ""
         drawn = code(text_estimate(row, block, width=NARROW_TRACK).replace(ZERO, "│"))
-        yield f"| {inline(row.name)} | {inline(row.words)} | {shape}{inline(row.verdict)} | {drawn} |"
+        yield f"| {inline(row.name)} | {inline(words)} | {shape}{inline(row.verdict)} | {drawn} |"
 
 
 def shares_table(block: doc.Shares) -> Table:

@@ -153,6 +153,8 @@ def content_items(block: doc.Block, width: int, *, details: bool) -> Iterator[It
     match block:
         case doc.TableBlock(folded=True) if not details:
             yield TextLine(f"{MARGIN}{counted(len(block.table.rows), 'row')}, not shown here: --details prints them")
+        case doc.ChangedQueries(folded=True) if not details:
+            yield TextLine(f"{MARGIN}{counted(len(block.queries), 'query')}, not shown here: --details prints them")
         case doc.TableBlock() | doc.SideBySideBlock():
             yield block.table
         case doc.VerdictCounts():
@@ -205,14 +207,16 @@ def changed_lines(block: doc.ChangedQueries, width: int, *, details: bool) -> It
     """Yield a numbered line per query: its scores, and what was asked, which is cut to one line without details."""
     scores = [f"{one.before:.3f} → {one.after:.3f}  {one.after - one.before:+.3f}" for one in block.queries]
     scores_width = max(map(width_of, scores), default=0)
-    number_width = len(str(len(block.queries)))
-    for i, (one, score) in enumerate(zip(block.queries, scores, strict=True), 1):
+    number_width = len(str(block.first + len(block.queries) - 1))
+    for i, (one, score) in enumerate(zip(block.queries, scores, strict=True), block.first):
         margin = f"{MARGIN}{i:>{number_width}}. {SHAPES[one.mark]} {padded(score, scores_width)}  "
         name = f"{one.text} ({one.query})" if one.text else one.query
         shown = name if details else cut(name, max(width - width_of(margin), NARROWEST_TEXT))
         yield from hanging(margin, shown, width, style=STYLES[one.mark])
         if one.why:
             yield from hanging(" " * width_of(margin), one.why, width)
+    if block.note:
+        yield from hanging(MARGIN, block.note, width, style="dim")
 
 
 def shares_lines(block: doc.Shares, width: int) -> Iterator[TextLine]:
@@ -247,12 +251,13 @@ def signals_lines(block: doc.Signals, width: int) -> Iterator[TextLine]:
 def estimates_lines(block: doc.Estimates, width: int) -> Iterator[TextLine]:
     """Yield one line per estimate, drawn on one axis where there is room for it, with the verdict on it at the end."""
     name_width = common_width([row.name for row in block.estimates])
-    words_width = max((width_of(row.words) for row in block.estimates), default=0)
+    words = [row.short if len(block.estimates) > 1 and row.short else row.words for row in block.estimates]
+    words_width = max(map(width_of, words), default=0)
     verdict_width = max((width_of(row.verdict) + GAP for row in block.estimates if row.verdict), default=0)
     shape_width = GAP if any(row.mark for row in block.estimates) else 0
     room = width - len(MARGIN) - shape_width - name_width - GAP - words_width - GAP - verdict_width
     track_width = min(room, WIDEST_TRACK) if room >= NARROWEST_TRACK else 0
-    for row in block.estimates:
+    for row, said in zip(block.estimates, words, strict=True):
         shape = f"{SHAPES[row.mark]} " if row.mark else " " * shape_width
         style = STYLES[row.mark] if row.mark else ""
         name = row.name
@@ -260,9 +265,11 @@ def estimates_lines(block: doc.Estimates, width: int) -> Iterator[TextLine]:
             yield TextLine(name, label=f"{MARGIN}{shape}", style=style)
             name = shape = ""
         margin = f"{MARGIN}{shape:<{shape_width}}{padded(name, name_width)}  "
-        track = text_estimate(row, block, width=track_width, ends=False).ljust(track_width) if track_width else ""
-        words = padded(row.words, words_width if row.verdict else 0)
-        yield from hanging(margin, "  ".join(filter(None, (track, words, row.verdict))), width, style=style)
+        drawn = text_estimate(row, block, width=track_width, ends=False) if track_width else ""
+        if track_width and not drawn:
+            margin += " " * (track_width + GAP)
+        parts = (drawn, padded(said, words_width if row.verdict else 0), row.verdict)
+        yield from hanging(margin, "  ".join(filter(None, parts)), width, style=style)
     if track_width and any(row.numbers for row in block.estimates):
         yield TextLine(" " * (len(MARGIN) + shape_width + name_width + GAP) + text_axis(block, width=track_width))
 

@@ -86,7 +86,10 @@ def with_texts(part: Part, change: Callable[[str], str]) -> Part:
     elif isinstance(part, tuple):
         changed = tuple(with_texts(item, change) for item in part)
     elif isinstance(part, Table):
-        rows = [[Cell(change(cell.text), change(cell.raw), cell.best) for cell in row] for row in part.rows]
+        rows = [
+            [Cell(change(cell.text), change(cell.raw), cell.best, change(cell.full)) for cell in row]
+            for row in part.rows
+        ]
         header, notes = ([change(text) for text in texts] for texts in (part.header, part.notes))
         changed = light.replace(part, header=header, rows=rows, notes=notes)
     elif part is not None and not isinstance(part, int | float):

@@ -107,7 +107,7 @@ def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
         return f"<th scope=row{whole}>{escape(cell.text)}"
     if is_verdict and cell.text in VERDICTS:
         return f'<td class="n">{verdict_words(VERDICTS[cell.text], cell.text)}'
-    kind = "n" if i < n_names else "w" if len(cell.text) > LONG_CELL else ""
+    kind = "n" if i < n_names or is_verdict else "w" if len(cell.text) > LONG_CELL else ""
     text = escape(cell.text if i < n_names else with_minus(cell.text))
     if not text.isascii():
         text = SUPERSCRIPTS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)

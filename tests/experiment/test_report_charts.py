@@ -1,5 +1,7 @@
 """The report of a run has the maps of diversity and overlap where these were measured; numbers by hand."""
 
+import re
+
 import numpy as np
 import pytest
 

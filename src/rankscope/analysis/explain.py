@@ -7,7 +7,6 @@ scores has a row of its own. A score that is no sum over the ranks of a query is
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from rankscope.checks import check_keywords, check_options
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.errors import InputError, MeasureError, RankscopeWarning, did_you_mean
+from rankscope.errors import InputError, MeasureError, did_you_mean, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
     check_side_data,
@@ -166,8 +165,7 @@ def explain(
         from rankscope.measures.ontology import ontology_notes
 
         extras = extras_for(judged, loaded, (explanation.query,), wanted, decided, side=side)
-        for note in ontology_notes(wanted, extras, rel=decided.relevance_level):
-            warnings.warn(note, RankscopeWarning, stacklevel=2)
+        give_warning(*ontology_notes(wanted, extras, rel=decided.relevance_level))
     return explanation
 
 

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from rankscope.checks import check_options
-from rankscope.errors import BadLine, RankscopeWarning
+from rankscope.errors import BadLine, give_warning
 from rankscope.io.formats import without_endings
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
 from rankscope.light import LightRecord, types_of
@@ -241,7 +240,7 @@ def name_of(path: str) -> str:
 def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:
     if bad_lines:
         message = f"{len(bad_lines)} bad lines of {path} were skipped; the first is {bad_lines[0]}"
-        warnings.warn(message, RankscopeWarning, stacklevel=3)
+        give_warning(message)
 
 
 def own_source(data: Any) -> Any:

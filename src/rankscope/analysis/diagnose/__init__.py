@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from rankscope._version import __version__
 from rankscope.align.alignment import align
-from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
+from rankscope.align.matching import find_mismatch, find_swap, notes_or_raise
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
 from rankscope.analysis.bands import BandProfile, find_bands, in_one_line
@@ -25,7 +24,7 @@ from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import load_queries
 from rankscope.data.run import Run
-from rankscope.errors import InputError, OptionError, RankscopeWarning
+from rankscope.errors import InputError, OptionError, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
     chosen_profile,
@@ -146,14 +145,14 @@ def diagnose(
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_run(run, options=options)
-    judged, asked_notes = queries_asked(judged, [loaded])
-    raise_or_warn(find_swap(judged, loaded, decided), anyway=anyway)
+    judged, notes = queries_asked(judged, [loaded])
+    notes += notes_or_raise(find_swap(judged, loaded, decided), anyway=anyway)
     if chosen is not None and chosen.unjudged_queries == "zero":
         judged, unjudged_notes = add_unjudged_queries(judged, [loaded], queries)
-        asked_notes += unjudged_notes
+        notes += unjudged_notes
     vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
     hits = align(judged, loaded, decided)
-    raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
+    notes += notes_or_raise(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
     check_grades(judged, parse_measures(f"R@{k}"), decided)
     view = RunView(hits, measure, rel=decided.relevance_level, cuts=pool_cuts)
     if not len(view):
@@ -165,8 +164,7 @@ def diagnose(
         extras = Extras(judged, top_docs(loaded, view.hits.query_ids, decided, depth=k), embeddings=vectors)
         redundancy = parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras)
         view.repeated_share = np.nan_to_num(redundancy)
-    for note in (*asked_notes, *id_notes(judged, loaded)):
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
+    give_warning(*notes, *id_notes(judged, loaded))
     words = find_bands(bands) if isinstance(bands, str) else bands
     asked = decide_measures(chosen, f"P@{k} R@{k} RR nDCG@{k}")
     evaluated = scores_of(hits, loaded, asked, decided)

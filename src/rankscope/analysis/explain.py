@@ -37,7 +37,8 @@ from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import check_grades, count, extras_for, lacks_relevant, score_hits
 from rankscope.measures.spec import Measure, Workings
-from rankscope.records import Record, StoredRecord, replace
+from rankscope.records import Record, StoredRecord, replace, to_builtins
+from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -60,7 +61,7 @@ class Step(Record):
     label: str = ""
 
 
-class Explanation(StoredRecord):
+class Explanation(Tabular, Rendered, Plotted, StoredRecord):
     """The arithmetic of one score: the terms of the ranking, of the ideal ranking, and how they are joined.
 
     The terms of the steps add up to `total`; `total`, over the divisor where there is one, is the score.
@@ -87,6 +88,15 @@ class Explanation(StoredRecord):
     divisor: float | None = None
     ideal: tuple[Step, ...] = ()
     """The terms of the ideal ranking, where the measure has one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON record whose schema is published."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
+
+    def __repr__(self) -> str:
+        text: str = VIEWS["Explanation"].text(self)
+        return text
 
 
 def explain(

@@ -104,17 +104,6 @@ def report_without_scores(comparison: Comparison) -> doc.Report:
     )
 
 
-def notebook_html(comparison: Comparison) -> str:
-    """Return the report as a notebook shows it: a page of its own within the page."""
-    from html import escape
-
-    from rankscope.report.render import render
-
-    report = report_of(comparison) if comparison.has_scores else report_without_scores(comparison)
-    page = escape(render(report, "html"), quote=True)
-    return f'<iframe title="Rankscope comparison" srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
-
-
 def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[doc.Block]:
     if len(group.compared) == 1:
         pair = group.compared[0]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
-from rankscope.records import Record, StoredRecord
+from rankscope.records import Record, StoredRecord, to_builtins
+from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
 
+SHOWN_FINDINGS = 5
+"""Of more findings, the others are counted where a diagnosis is printed in an interactive session."""
 Severity: TypeAlias = Literal["serious", "moderate", "remark"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "moderate", "remark")
 """Worst first; a remark helps to read the rest and is no complaint."""
@@ -157,7 +160,7 @@ class QuerySlice(Record):
     """The same, with false alarms among all slices controlled (Benjamini and Hochberg)."""
 
 
-class Diagnosis(StoredRecord):
+class Diagnosis(Tabular, Rendered, Plotted, StoredRecord):
     """What a run does badly: a summary, findings with evidence, and the numbers behind them."""
 
     rankscope: str
@@ -200,3 +203,21 @@ class Diagnosis(StoredRecord):
     """How good precision, recall, reciprocal rank and nDCG are, such as: good precision@10, moderate recall@10."""
     slices: tuple[QuerySlice, ...] = ()
     """The queries by intent and clarity, or by the attributes asked for, where queries are given."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON record whose schema is published."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
+
+    def report(self, *, command: str = "") -> Any:
+        """Return the report of this diagnosis, which `render` turns into text, HTML, Markdown or LaTeX."""
+        return VIEWS["Diagnosis"].report(self, command=command)
+
+    def __repr__(self) -> str:
+        found = (
+            f"{one.severity}: {one.what} ({one.n_queries} of {one.of_queries} queries)"
+            for one in self.findings[:SHOWN_FINDINGS]
+        )
+        n_more = len(self.findings) - SHOWN_FINDINGS
+        more = [f"… and {n_more} more findings"] if n_more > 0 else []
+        return "\n  ".join([f"{self.run}: {self.summary}", *found, *more])

@@ -6,6 +6,7 @@ PNG is made by resvg, which needs no browser and no libraries of the system.
 from __future__ import annotations
 
 import math
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,13 @@ class DrawnChart(Record):
     def html(self) -> str:
         """Both pictures for a page, which shows the one that can be read there."""
         return f'<div class="rs-chart">{self.svg}{self.narrow}</div>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chart to a file, as SVG or PNG by its ending."""
+        write_chart(self, os.fspath(path))
+
+    def __repr__(self) -> str:
+        return f"DrawnChart({self.kind!r}, {self.title!r})"
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
 from rankscope.comparison.records import Comparison
 from rankscope.errors import OptionError
-from rankscope.measures.scores import Scores
+from rankscope.measures.scores import Scores, is_over_same_queries
 from rankscope.printable import counted
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
@@ -23,7 +23,7 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
 from rankscope.report.charts.palette import AXIS, BAD, GOOD, GRID, MUTED, SERIES
 from rankscope.report.charts.sources import RunData, better_of, identifier, weighted_words
-from rankscope.report.evaluation import is_over_same_queries, no_best_words
+from rankscope.report.evaluation import no_best_words
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 

@@ -124,8 +124,8 @@ class IntervalAxis:
     @property
     def words(self) -> str:
         """What the heading of the column says: where the axis begins and ends."""
-        sign = "+" if self.with_zero else ""
-        ends = f"{with_minus(f'{self.low:{sign}.2f}')} to {with_minus(f'{self.high:{sign}.2f}')}"
+        form = f"{'+' if self.with_zero else ''}.{2 if self.high - self.low >= 0.2 else 3}f"
+        ends = with_minus(f"{self.low:{form}} to {self.high:{form}}")
         return f"{ends}, the line is 0" if self.with_zero else ends
 
     def place(self, value: float) -> float:
@@ -136,7 +136,7 @@ class IntervalAxis:
         middle, parts = self.HEIGHT / 2, []
         if self.with_zero:
             zero = self.place(0.0)
-            parts.append(straight(zero, 0, zero, self.HEIGHT, stroke="var(--rs-axis)"))
+            parts.append(straight(zero, -2, zero, self.HEIGHT + 2, stroke="var(--rs-muted)", stroke_width=1.25))
         if math.isfinite(low) and math.isfinite(high):
             ends = self.place(low), self.place(high)
             parts.append(straight(ends[0], middle, ends[1], middle, stroke="var(--rs-fg)", stroke_width=2))

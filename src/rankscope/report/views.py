@@ -564,13 +564,12 @@ def explanation_line(explained: Explanation) -> str:
 
 def explanation_charts() -> Mapping[str, Callable[..., Chart]]:
     def gain(explained: Explanation) -> Chart:
-        lines = []
+        lines, last = [], max((step.rank or 0 for step in (*explained.steps, *explained.ideal)), default=0)
         for name, steps in (("this ranking", explained.steps), ("the ideal ranking", explained.ideal)):
-            ranked = [step for step in steps if step.rank is not None]
-            before = math.fsum(step.term for step in steps if step.rank is None)
-            if ranked:
-                reached = np.cumsum([step.term for step in ranked]) + before
-                lines.append(ChartLine(name, [float(step.rank or 0) for step in ranked], reached.tolist()))
+            if steps:
+                term_of = {step.rank or 0: step.term for step in steps}  # what an empty list scores comes before rank 1
+                reached = np.cumsum([term_of.get(rank, 0.0) for rank in range(last + 1)])[1:]
+                lines.append(ChartLine(name, [float(rank) for rank in range(1, last + 1)], reached.tolist()))
         title = f"{explained.measure} of query {explained.query}, rank by rank"
         return CurvesChart(lines, explained.sum_name, "rank", title=title)
 

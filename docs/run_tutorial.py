@@ -1,8 +1,9 @@
 """Runs docs/tutorial.ipynb from top to bottom and writes it with what comes out; `scripts/tutorial` calls it.
-# ruff: noqa: INP001 (a script, not a package)
 
 Charts are kept as SVG alone, which every viewer shows, and what differs from machine to machine is taken out of texts.
 """
+
+# ruff: noqa: INP001 (a script, not a package)
 
 from __future__ import annotations
 

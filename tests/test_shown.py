@@ -200,7 +200,7 @@ def test_charts_show_and_save_themselves(name, tmp_path):
             continue
         chart = result.plot(kind)
         assert chart._repr_svg_().startswith("<svg")
-        assert chart.svg in chart._repr_html_()
+        assert chart._repr_html_().count("<svg") == 2  # for wide and for narrow places
         assert len(repr(chart)) < 200
         chart.save(tmp_path / f"{kind}.svg")
         assert (tmp_path / f"{kind}.svg").read_text() == f"{chart.svg}\n"

@@ -110,8 +110,6 @@ class EvaluateRequest(LightRecord, kw_only=True):
         policies = {name: given.pop(name) for name in names_of(Policies) if name in given}
         check_keywords(caller, given, REQUEST_KEYS)
         profile = chosen_profile(given.get("profile"))
-        if given.get("unjudged_queries") == "skip" and given.get("weights") is None:
-            given.pop("queries", None)  # they would say which queries without judgments there are
         if profile is not None:
             given["unjudged_queries"] = given.get("unjudged_queries") or profile.unjudged_queries
             if measures is None and profile.measures_of_docs:
@@ -193,8 +191,9 @@ def evaluate(
     embeddings, docs, ontology
         For measures that look at the docs themselves: ``{doc: vector}``, fields of docs by id, an ontology; or files.
     queries, weights
-        `weights` names the column of `queries` (a file, a table or ``{query: {column: value}}``) that says how much
-        each query counts in the means, such as how often it is asked.
+        `queries` (a file, a table, ``{query: text}`` or ``{query: {column: value}}``) says what was asked, which
+        `scores.texts` keeps for tables and reports. `weights` names its column that says how much each query counts in
+        the means, such as how often it is asked.
     unjudged_queries : {"skip", "zero"}, optional
         Whether queries without any judgment are left out (the default), or, where a run answers them or `queries` has
         them, score 0 and count.
@@ -291,7 +290,16 @@ def evaluate_request(
         weighted_by=request.weights,
         versions={measure.name: measure.spec.version for measure in measures},
         notes=tuple(dict.fromkeys(notes)),
+        texts={} if request.queries is None else query_texts(request.queries, judged.query_ids),
     )
+
+
+def query_texts(queries: Any, query_ids: Iterable[str]) -> dict[str, str]:
+    """Return what was asked, of those of these queries whose text is known."""
+    from rankscope.data.queries import load_queries
+
+    texts = load_queries(queries).texts or {}
+    return {query: texts[query] for query in query_ids if query in texts}
 
 
 def queries_asked(qrels: Qrels, runs: Sequence[Run]) -> tuple[Qrels, list[str]]:
@@ -344,11 +352,10 @@ def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, A
 def load_weights(request: EvaluateRequest, qrels: Qrels, measures: Sequence[Measure]) -> dict[str, float] | None:
     """Return how much each judged query counts, None where all count the same."""
     queries, column = request.queries, request.weights
-    if column is None and (queries is None or request.unjudged_queries == "zero"):
+    if column is None:
         return None
-    if column is None or queries is None:
-        given, lacking = ("queries", "weights") if column is None else ("weights", "queries")
-        raise OptionError(f"{given} needs {lacking}", hint="queries=FILE, weights='COLUMN' (--queries, --weights)")
+    if queries is None:
+        raise OptionError("weights needs queries", hint="queries=FILE, weights='COLUMN' (--queries, --weights)")
     for measure in measures:
         how = measure.options.get("agg") or measure.spec.aggregate
         if how not in WEIGHTED:

@@ -230,7 +230,7 @@ def test_a_disk_that_takes_only_a_part_leaves_nothing(letters):
         "from rankscope.data.embedding_files import write_embeddings; import numpy as np; "
         "write_embeddings('docs.npy', [f'd{i}' for i in range(5000)], np.ones((5000, 3), dtype=np.float32))"
     )
-    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-Bc", limited], capture_output=True, text=True, check=False, timeout=60)
     assert "docs.npy cannot be written: File too large" in done.stderr
     assert not list(letters.glob("docs*"))
 

@@ -306,7 +306,7 @@ def test_a_limit_on_the_size_of_files(kitchen):
     """As a full disk, but for a file that is written whole or not at all: nothing is left behind."""
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     done = subprocess.run(
-        [sys.executable, "-m", "rankscope", "convert", "bm25.run", "out.run"],
+        [sys.executable, "-B", "-m", "rankscope", "convert", "bm25.run", "out.run"],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit)),
         capture_output=True,
         timeout=60,

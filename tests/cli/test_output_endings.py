@@ -19,7 +19,7 @@ CALLS = {
     "explain --format": f"explain qrels.txt bm25.run {QUERY} --format json -o OUT",
     "show": "show qrels.txt bm25.run dense.run -o OUT",
     "diagnose": "diagnose qrels.txt bm25.run -o OUT",
-    "diagnose --format": "diagnose qrels.txt bm25.run --format table -o OUT",
+    "diagnose --format": "diagnose qrels.txt bm25.run --format text -o OUT",
     "convert": "convert bm25.run OUT",
     "convert --to": "convert bm25.run OUT --to json",
     "embed": "embed nowhere -o OUT",
@@ -33,7 +33,7 @@ CALLS = {
     "init": "init --collection nowhere --yes -o OUT",
     "split": "split nowhere -o OUT",
 }
-HTML = {"evaluate", "compare", "report", "run", "show"}
+HTML = {"evaluate", "compare", "report", "run", "show", "diagnose"}
 """Those that can write pages."""
 FOLDERS = {"import", "collection"}
 
@@ -63,7 +63,7 @@ def test_every_command_with_an_output_is_tried():
 @pytest.mark.parametrize("command", ["explain", "diagnose"])
 def test_the_ending_chooses_json_or_text(rankscope, cookbook, command):
     query = QUERY.split() if command == "explain" else []
-    for ending, start in ((".json", "{"), (".txt", ("nDCG", "bm25", "hybrid"))):
+    for ending, start in ((".json", "{"), (".txt", ("nDCG", "bm25", "hybrid", "Diagnosis"))):
         rankscope(command, "qrels.txt", "bm25.run", *query, "-o", f"out{ending}")
         text = Path(f"out{ending}").read_text("utf-8")
         assert text.startswith(start) == (ending == ".json") or ending == ".txt"

@@ -119,7 +119,7 @@ def ends_of(rankscope, form):
 def test_scores_with_intervals_are_read_again(rankscope, tmp_path):
     rankscope("evaluate", "qrels.txt", "a.run", "-m", "nDCG@10", "--intervals", "-o", "scores.json")
     assert rankscope("report", "scores.json", "-o", "report.md").code == 0
-    assert "0.2077, 0.9385" in (tmp_path / "report.md").read_text()
+    assert "0.2077 to 0.9385" in (tmp_path / "report.md").read_text()
 
 
 def test_the_report_of_a_project_names_the_queries_won_and_lost_with_their_texts(rankscope, tmp_path, monkeypatch):

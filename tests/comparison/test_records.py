@@ -76,7 +76,7 @@ def test_a_comparison_is_read_back_equal(options):
     jsonschema.Draft202012Validator(published_schema()).validate(json.loads(text))
     with pytest.raises(InputError, match="no scores of queries"):
         report_of(again)
-    with_scores = again.with_scores(found.scores)
+    with_scores = again.with_scores(found.scores).with_lists(found.lists).with_texts(found.texts)
     assert render(report_of(with_scores), "html") == render(report_of(found), "html")
 
 
@@ -119,7 +119,8 @@ def test_a_notebook_shows_what_it_can_of_a_comparison_that_was_read_back(n_runs)
     with pytest.raises(InputError, match="no scores of queries") as raised:
         again.report()
     assert "with_scores(rs.Scores.from_json(text))" in raised.value.hint
-    assert again.with_scores(found.scores).report() == found.report()
+    whole = again.with_scores(found.scores).with_lists(found.lists).with_texts(found.texts)
+    assert whole.report() == found.report()
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)

@@ -92,8 +92,8 @@ class Browser:
             self.note(json.loads(self.socket.recv()))
 
     def ask(self, expression):
-        """Return the value of an expression on the page."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """Return the value of an expression on the page, or what it promises."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")

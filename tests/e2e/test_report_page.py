@@ -1,7 +1,10 @@
 """The report's page in a real browser: nothing overflows, overlaps or is clipped, and the keyboard reaches everything."""
 
+from importlib.resources import files
+from itertools import pairwise
+
 import pytest
-from report_samples import LONG, many_systems, nasty, two_systems
+from report_samples import LONG, every_block, many_systems, nasty, two_systems
 
 from rankscope.report.charts import figure_of
 from rankscope.report.charts.rows import ForestChart, ForestRow
@@ -28,6 +31,7 @@ SAMPLES = {
     "fifty": lambda: many_systems([f"system-{i:02}" for i in range(49)] + [LONG], 1000, charts=12, chart_bytes=20_000),
     "nasty": nasty,
     "charts": with_charts,
+    "every": every_block,
 }
 
 # Text that stands where nobody sees it: outside of the window, or cut off by a box that does not scroll.
@@ -37,7 +41,7 @@ CLIPPED = """
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode, element = node.parentElement;
-    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .label, .skip, svg")) continue;
+    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .sr, .skip, nav, .words, .side-head, .switch, svg")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const box of range.getClientRects()) {
@@ -62,7 +66,7 @@ OVERLAPPING = """
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode, element = node.parentElement;
-    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .label, .skip, svg, sup")) continue;
+    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .sr, .skip, nav, .words, .side-head, .switch, svg, sup")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const box of range.getClientRects()) boxes.push([node.data, box]);
@@ -196,10 +200,156 @@ def test_rows_are_filtered(browser, pages):
 
 def test_without_script_everything_can_be_read_and_no_control_is_dead(browser, pages):
     browser.open(pages["two"], width=390, script=False)
-    assert browser.ask("document.querySelectorAll('button, input').length") == 0
+    assert browser.ask("document.querySelectorAll('button, input:not([type=checkbox])').length") == 0
     browser.ask("document.querySelector('details').open = true")
     assert browser.ask("document.querySelectorAll('details tbody tr').length") == 54
     assert "q1053" in browser.ask("document.querySelector('details').innerText")
+
+
+def columns_seen(browser):
+    """Return the headings of the first table that are within the window."""
+    return browser.ask("""
+      Array.from(document.querySelector("main .fold table").tHead.rows[0].cells)
+        .filter((cell) => cell.checkVisibility() && cell.getBoundingClientRect().right <= innerWidth)
+        .map((cell) => cell.textContent)""")
+
+
+def test_a_phone_shows_name_verdict_and_the_primary_measure_and_a_box_brings_the_rest(browser, pages):
+    browser.open(pages["every"], width=390, script=False)
+    assert columns_seen(browser) == ["system", "verdict", "nDCG@10"]
+    visible = (
+        "Array.from(document.querySelectorAll('main .fold thead th')).filter((cell) => cell.checkVisibility()).length"
+    )
+    assert browser.ask(visible) == 3
+    browser.ask("document.querySelector('.all-columns input').click()")
+    assert browser.ask(visible) == 11
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_right_edge_is_shaded_until_the_end_is_reached(browser, pages):
+    browser.open(pages["every"], width=800, script=False)
+    box = "document.querySelector('main .fold .scroll')"
+    shade = "Number(getComputedStyle(document.querySelector('main .fold'), '::after').opacity)"
+    assert browser.ask(f"{box}.scrollWidth > {box}.clientWidth")
+    assert browser.ask(shade) == 1
+    browser.ask(f"{box}.scrollLeft = 9999")
+    browser.screenshot(whole=False)
+    assert browser.ask(shade) < 0.1
+
+
+def test_things_to_touch_are_large_enough_on_a_phone(browser, pages):
+    browser.open(pages["every"], width=390)
+    browser.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    small = browser.ask("""
+      Array.from(document.querySelectorAll("summary, nav a, button, label, input[type=search]"))
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 40)
+        .map((one) => one.outerHTML.slice(0, 80))""")
+    assert small == []
+
+
+TERM = "document.querySelector('main .term')"
+
+
+def test_a_term_is_explained_on_hover_and_focus_and_in_the_list(browser, pages):
+    browser.open(pages["every"], width=1280, script=False)
+    tip = f"(() => {{ const style = getComputedStyle({TERM}, '::after'); return [style.display, style.content]; }})()"
+    assert browser.ask(tip)[0] == "none"
+    listed = browser.ask(f"document.querySelector({TERM}.hash).textContent")
+    assert len(listed) > 40
+    place = browser.ask(f"(() => {{ const box = {TERM}.getBoundingClientRect(); return [box.x + 2, box.y + 2]; }})()")
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+    shown = browser.ask(tip)
+    assert shown[0] == "block"
+    assert shown[1].strip('"') == listed
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    assert browser.ask(tip)[0] == "none"
+    while not browser.ask("document.activeElement.matches('.term')"):
+        browser.press("Tab", 9)
+    assert browser.ask("getComputedStyle(document.activeElement, '::after').display") == "block"
+
+
+def test_groups_name_their_systems_on_focus(browser, pages):
+    browser.open(pages["every"], width=1280, script=False)
+    names = "document.querySelector('.groups details p')"
+    assert not browser.ask(f"{names}.checkVisibility()")
+    browser.ask("document.querySelector('.groups summary').focus()")
+    assert browser.ask(f"{names}.checkVisibility()")
+    assert browser.ask(f"{names}.textContent") == "hybrid-rerank"
+
+
+def test_a_link_in_the_contents_opens_what_is_folded(browser, pages):
+    browser.open(pages["every"], width=1280, script=False)
+    folded = "document.querySelector('details.more')"
+    assert not browser.ask(f"{folded}.open")
+    browser.ask("document.querySelector('nav a[href=\"#section-hybrid-against-algorithmic\"]').click()")
+    assert browser.ask(f"{folded}.open")
+
+
+def test_a_phone_shows_one_list_and_a_switch_for_the_other(browser, pages):
+    browser.open(pages["every"], width=390, script=False)
+    browser.ask("document.querySelector('.ql details').open = true")
+    seen = "Array.from(document.querySelectorAll('.ql details[open] .side')).map((one) => one.checkVisibility())"
+    assert browser.ask(seen) == [False, True]
+    browser.ask("document.querySelector('.ql details[open] .switch input').click()")
+    assert browser.ask(seen) == [True, False]
+    browser.open(pages["every"], width=1280, script=False)
+    browser.ask("document.querySelector('.ql details').open = true")
+    assert browser.ask(seen) == [True, True]
+
+
+def test_letters_of_the_forest_keep_their_size_and_zero_is_labelled(browser, pages):
+    for width in WIDTHS:
+        browser.open(pages["every"], width=width, script=False)
+        texts = browser.ask("""
+          Array.from(document.querySelectorAll(".forest .axis text")).filter((one) => one.checkVisibility())
+            .map((one) => [one.textContent, one.getBoundingClientRect().height, one.getBoundingClientRect().x])""")
+        assert "0" in [text for text, _, _ in texts]
+        assert all(12 <= height <= 18 for _, height, _ in texts)
+        assert all(after[2] - before[2] > 20 for before, after in pairwise(texts))
+
+
+def test_descriptions_of_charts_are_heard_and_not_seen(browser, pages):
+    browser.open(pages["charts"], width=1280)
+    captions = (
+        "Array.from(document.querySelectorAll('figcaption'), (one) => [one.textContent.length > 20, one.offsetWidth])"
+    )
+    assert browser.ask(captions) == [[True, 1], [True, 1]]
+
+
+SERIOUS = """
+axe.run(document, { resultTypes: ["violations"] }).then((found) =>
+  found.violations.filter((one) => ["serious", "critical"].includes(one.impact))
+    .map((one) => [one.id, one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + node.failureSummary)]))"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["two", "charts", "every"])
+def test_axe_finds_nothing_serious(browser, pages, name, width, dark):
+    axe = files(pytest.importorskip("axe_core_python")).joinpath("axe.min.js").read_text("utf-8")
+    browser.open(pages[name], width=width, dark=dark)
+    browser.ask("document.querySelectorAll('details:not([name])').forEach((one) => { one.open = true; })")
+    browser.ask(f"{axe};0")
+    assert browser.ask("axe.run(document, { runOnly: ['document-title'] }).then((found) => found.passes.length)") == 1
+    assert browser.ask(SERIOUS) == []
+
+
+@pytest.mark.slow
+def test_paper_is_light_whatever_the_screen_and_shows_no_controls(browser, pages):
+    browser.open(pages["every"], width=1280, dark=True)
+    dark = browser.ask("getComputedStyle(document.body).color")
+    browser.call(
+        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+    )
+    assert dark == "rgb(233, 235, 236)"
+    assert browser.ask("getComputedStyle(document.body).color") == "rgb(26, 30, 33)"
+    assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    controls = (
+        "Array.from(document.querySelectorAll('nav, input, .switch')).filter((one) => one.checkVisibility()).length"
+    )
+    assert browser.ask(controls) == 0
+    assert browser.ask("document.querySelector('.groups details p').checkVisibility()")
+    browser.call("Emulation.setEmulatedMedia", media="")
 
 
 @pytest.mark.slow

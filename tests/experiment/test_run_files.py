@@ -338,7 +338,7 @@ class TestPlacesThatCannotBeWritten:
         small.write(PAIR)
         done = subprocess.run(
             small.command(),
-            **small.options({}),
+            **small.options({"PYTHONDONTWRITEBYTECODE": "1"}),  # else Python writes half of its own files
             check=False,
             timeout=60,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),

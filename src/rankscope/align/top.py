@@ -7,7 +7,7 @@ polars tables are searched by the column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -64,8 +64,23 @@ def leading_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, dept
     return top_docs(run, query_ids, policies, depth=depth)
 
 
+def whole_lists(run: Run, query_ids: Sequence[str], policies: Policies) -> TopDocs:
+    """Return all docs of a few queries, best first: the same as `top_docs`, sooner where a run has many others."""
+    wanted = list(query_ids)
+
+    def of_these(frame: Any) -> Any:
+        return frame.filter(frame["query"].is_in(wanted))
+
+    return top_docs(filtered_run(run, query_ids, policies, of_these), query_ids, policies, depth=None)
+
+
 def narrowed_run(run: Run, query_ids: Sequence[str], policies: Policies, n_kept: int) -> Run:
-    """Return a run without most of the rows that are not needed, where there is a fast way to tell; else as it is."""
+    """Return a run without most of the rows that are not among the first, where there is a fast way to tell."""
+    return filtered_run(run, query_ids, policies, lambda frame: first_rows(frame, policies, n_kept))
+
+
+def filtered_run(run: Run, query_ids: Sequence[str], policies: Policies, keep: Callable[[Any], Any]) -> Run:
+    """Return a run without rows that are not needed, where it is text or a frame of polars; else as it is."""
     if any(query.startswith("#") for query in query_ids):  # in TREC text such a line is a comment
         return run
     kept = []
@@ -73,7 +88,7 @@ def narrowed_run(run: Run, query_ids: Sequence[str], policies: Policies, n_kept:
     for frame in frames_of(run.source, needed):
         if frame is None or any(column.null_count() for column in frame.get_columns()) or frame["score"].is_nan().any():
             return run
-        kept.append(first_rows(frame, policies, n_kept))
+        kept.append(keep(frame))
     if not kept:
         return run
     import polars as pl

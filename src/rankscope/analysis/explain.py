@@ -22,6 +22,7 @@ from rankscope.checks import check_keywords, check_options
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
+from rankscope.data.texts import Texts
 from rankscope.errors import InputError, MeasureError, did_you_mean, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
@@ -59,6 +60,8 @@ class Step(Record):
     """What the term is made of, by name; None where it is undefined."""
     term: float
     label: str = ""
+    title: str = ""
+    """What the doc is called; empty where docs are not given."""
 
 
 class Explanation(Tabular, Rendered, Plotted, StoredRecord):
@@ -88,6 +91,16 @@ class Explanation(Tabular, Rendered, Plotted, StoredRecord):
     divisor: float | None = None
     ideal: tuple[Step, ...] = ()
     """The terms of the ideal ranking, where the measure has one."""
+    text: str = ""
+    """What was asked; empty where queries are not given."""
+
+    def with_texts(self, texts: Texts) -> Explanation:
+        """Return the same with what was asked and what docs are called, as far as these are known."""
+        steps, ideal = (
+            tuple(replace(step, title="" if step.doc is None else texts.title(step.doc)) for step in listed)
+            for listed in (self.steps, self.ideal)
+        )
+        return replace(self, text=texts.query(self.query), steps=steps, ideal=ideal)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""
@@ -111,6 +124,7 @@ def explain(
     embeddings: Any = None,
     docs: Any = None,
     ontology: Any = None,
+    queries: Any = None,
     **policies: Unpack[PolicyOptions],
 ) -> Explanation:
     """Return the arithmetic of one query's score, rank by rank.
@@ -125,6 +139,8 @@ def explain(
         The id of the query.
     measure
         One measure, such as nDCG@10.
+    queries, docs
+        Files, tables or dicts with the texts of queries, and with titles and texts of docs: words beside ids.
     profile, options, qrels_options, embeddings, docs, ontology, **policies
         As for `evaluate`.
 
@@ -161,7 +177,8 @@ def explain(
     if len(wanted) != 1:
         raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
-    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
+    fields = docs if Need.DOCS in wanted[0].spec.needs else None  # for words alone, only those shown are read
+    side = load_side_data(embeddings=embeddings, docs=fields, ontology=ontology)
     check_side_data(wanted, judged, side)
     loaded = load_run(run, options=options)
     raise_or_warn(find_swap(judged, loaded, decided), anyway=True)
@@ -176,7 +193,10 @@ def explain(
 
         extras = extras_for(judged, loaded, (explanation.query,), wanted, decided, side=side)
         give_warning(*ontology_notes(wanted, extras, rel=decided.relevance_level))
-    return explanation
+    if queries is None and docs is None:
+        return explanation
+    shown = [step.doc for step in (*explanation.steps, *explanation.ideal) if step.doc is not None]
+    return explanation.with_texts(Texts.of(queries=queries, docs=side.get(Need.DOCS, docs), only=shown))
 
 
 def explain_score(

@@ -52,6 +52,8 @@ class MovedDoc(Record):
     rank_b: int | None
     change: float | None
     grade: float
+    title: str | None = None
+    """What the doc is called, where the docs are given."""
 
 
 class MovedQuery(Record):
@@ -59,6 +61,8 @@ class MovedQuery(Record):
 
     query: str
     docs: tuple[MovedDoc, ...]
+    text: str | None = None
+    """What was asked, where the queries are given."""
 
 
 class PairMovement(Record):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
@@ -27,7 +28,7 @@ from rankscope.light import names_of
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import count
 from rankscope.measures.spec import Measure
-from rankscope.records import Record, StoredRecord
+from rankscope.records import Record, StoredRecord, replace
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -82,6 +83,10 @@ class DocChange(Record):
     """None where the run does not have it."""
     rank_b: int | None
     change: float
+    is_relevant: bool = False
+
+
+AnyListed = TypeVar("AnyListed", ShownDoc, DocChange)
 
 
 class SideBySide(StoredRecord):
@@ -97,6 +102,8 @@ class SideBySide(StoredRecord):
     """The docs that make the difference, shown or not, the most important first; they add up to it."""
     missed: tuple[str, ...]
     """Titles, or else ids, of relevant docs that neither list shows, the best first."""
+    n_relevant: int = 0
+    """How many docs are relevant, found or not."""
 
     @property
     def difference(self) -> float | None:
@@ -163,50 +170,98 @@ def side_by_side(
     if n_shown < 1:
         raise OptionError(f"{n_shown} docs of a list cannot be shown", hint="n_shown is 1 or more")
     chosen = chosen_profile(profile)
-    decided = decide_policies(chosen, policies)
+    decided = decide_policies(chosen, {"missing": "zero", **policies})  # as `compare` has it
     wanted = one_measure(decide_measures(chosen, measure))
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_runs([run_a, run_b], options=options)
-    explained = [explained_query(judged, run, as_id(query), wanted, decided) for run in loaded]
-    asked = explained[0].query
-    first, second = (top_docs(run, [asked], decided, depth=None).docs[0] for run in loaded)
-    lowest = wanted.options.get("rel") or decided.relevance_level
-    relevant = relevant_docs(judged, asked, lowest)
+    hits = [aligned_hits(judged, run, decided) for run in loaded]
+    a, b = (ListSource(str(run.name), run, found) for run, found in zip(loaded, hits, strict=True))
+    sides = sides_of(judged, a, b, as_id(query), measure=wanted, policies=decided, n_shown=n_shown)
+    return in_words(sides, Texts.of(queries=queries, docs=docs, only=docs_in(sides)))
+
+
+class ListSource(Record):
+    """Where one of the two lists comes from: a run, what it is called, and its hits for all queries."""
+
+    name: str
+    run: Run
+    hits: Hits
+
+
+def sides_of(
+    qrels: Qrels,
+    a: ListSource,
+    b: ListSource,
+    query: str,
+    *,
+    measure: Measure,
+    policies: Policies,
+    n_shown: int = SHOWN_DOCS,
+) -> SideBySide:
+    """Put two rankings beside one another by the ids of docs; `in_words` adds what they are called."""
+    explained = [explain_score(qrels, each.run, query, measure, policies, hits=each.hits, side={}) for each in (a, b)]
+    first, second = (top_docs(each.run, [query], policies, depth=None).docs[0] for each in (a, b))
+    lowest = measure.options.get("rel") or policies.relevance_level
+    relevant = relevant_docs(qrels, query, lowest)
     shown = {*first[:n_shown], *second[:n_shown]}
     adds_a, adds_b = map(adds_by_doc, explained)
     changes = {doc: adds_b.get(doc, 0.0) - adds_a.get(doc, 0.0) for doc in {**adds_a, **adds_b}}
     changes = {doc: change for doc, change in changes.items() if abs(change) > ROUNDING}
-    texts = Texts.of(queries=queries, docs=docs, only=shown.union(relevant, changes))
-    context = ListContext(asked, judged.judged[asked], frozenset(relevant), texts, n_shown)
+    context = ListContext(qrels.judged[query], frozenset(relevant), n_shown)
     return SideBySide(
-        asked,
-        texts.query(asked),
-        wanted.name,
-        shown_list(context, str(loaded[0].name), explained[0], first, second, is_second=False),
-        shown_list(context, str(loaded[1].name), explained[1], second, first, is_second=True),
+        query,
+        "",
+        measure.name,
+        shown_list(context, a.name, explained[0], first, second, is_second=False),
+        shown_list(context, b.name, explained[1], second, first, is_second=True),
         changes=tuple(
             DocChange(
                 doc,
-                texts.title(doc),
-                texts.snippet(asked, doc),
+                "",
+                (),
                 context.grade(doc),
                 rank_of(doc, first),
                 rank_of(doc, second),
                 changes[doc],
+                doc in context.relevant,
             )
             for doc in sorted(changes, key=lambda doc: -abs(changes[doc]))
         ),
-        missed=tuple(texts.title(doc) or doc for doc in relevant if doc not in shown),
+        missed=tuple(doc for doc in relevant if doc not in shown),
+        n_relevant=len(relevant),
+    )
+
+
+def docs_in(sides: SideBySide) -> frozenset[str]:
+    """Return the docs whose words are shown, of lists that are made of ids."""
+    listed: list[ShownDoc | DocChange] = [*sides.a.docs, *sides.b.docs, *sides.changes]
+    return frozenset([*(one.doc for one in listed), *sides.missed])
+
+
+def in_words(sides: SideBySide, texts: Texts) -> SideBySide:
+    """Return lists that are made of ids with what was asked, and with titles and snippets, as far as they are known."""
+
+    def doc_in_words(one: AnyListed) -> AnyListed:
+        return replace(one, title=texts.title(one.doc), snippet=texts.snippet(sides.query, one.doc))
+
+    def list_in_words(shown: ShownList) -> ShownList:
+        return replace(shown, docs=tuple(map(doc_in_words, shown.docs)))
+
+    return replace(
+        sides,
+        query_text=texts.query(sides.query),
+        a=list_in_words(sides.a),
+        b=list_in_words(sides.b),
+        changes=tuple(map(doc_in_words, sides.changes)),
+        missed=tuple(texts.title(doc) or doc for doc in sides.missed),
     )
 
 
 class ListContext(Record):
     """What both lists of a query have in common."""
 
-    query: str
     grade_of: Mapping[str, float]
     relevant: frozenset[str]
-    texts: Texts
     n_shown: int
 
     def grade(self, doc: str) -> float | None:
@@ -215,22 +270,27 @@ class ListContext(Record):
         return grade if grade >= 0 else None
 
 
+def has_shares(measure: Measure) -> bool:
+    """Tell whether docs have a share in a measure: it is a score of one query, and looks at nothing but grades."""
+    return not measure.spec.needs and not measure.spec.over_all_queries
+
+
 def one_measure(measures: Sequence[Measure]) -> Measure:
     """Return the measure to which docs contribute; it is one, and looks at nothing but grades."""
     if len(measures) != 1:
         raise MeasureError(f"docs add to one measure at a time, not {len(measures)}", hint="for example nDCG@10")
     measure = measures[0]
-    if measure.spec.needs or measure.spec.over_all_queries:
+    if not has_shares(measure):
         what = "looks at more than grades" if measure.spec.needs else "is one number for all queries together"
         raise MeasureError(f"{measure.name} {what}, so docs have no share in it", hint="try nDCG@10, AP or RR")
     return measure
 
 
-def explained_query(qrels: Qrels, run: Run, query: str, measure: Measure, policies: Policies) -> Explanation:
+def aligned_hits(qrels: Qrels, run: Run, policies: Policies) -> Hits:
     raise_or_warn(find_swap(qrels, run, policies), anyway=True)
     hits = align(qrels, run, policies)
     raise_or_warn(find_mismatch(qrels, run, count(hits, policies)), anyway=True)
-    return explain_score(qrels, run, query, measure, policies, hits=hits, side={})
+    return hits
 
 
 def relevant_docs(qrels: Qrels, query: str, lowest: float) -> list[str]:
@@ -269,8 +329,8 @@ def shown_list(
             ShownDoc(
                 rank=rank,
                 doc=doc,
-                title=context.texts.title(doc),
-                snippet=context.texts.snippet(context.query, doc),
+                title="",
+                snippet=(),
                 grade=context.grade(doc),
                 is_relevant=doc in context.relevant,
                 adds=adds_of.get(doc, 0.0),
@@ -319,7 +379,8 @@ class ScoreChanges(StoredRecord):
     @property
     def gains(self) -> tuple[ScoreChange, ...]:
         """The largest first."""
-        return tuple(one for one in reversed(self.queries) if one.change > 0)
+        gains = (one for one in self.queries if one.change > 0)
+        return tuple(sorted(gains, key=lambda one: (-one.change, byte_order(one.query))))
 
 
 def changes_between(scores: Scores, texts: Texts) -> ScoreChanges:

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from rankscope.comparison.records import Comparison
     from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
+    from rankscope.report.document import Report
 
 SETTLING_ENDINGS = (".csv", ".jsonl", ".ndjson")
+SETTLING_LENGTH = 300
+"""So many characters of a doc's text stand in a file of docs to judge."""
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
 
 EPILOG = """\
@@ -67,10 +70,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "alpha", type=float, metavar="X")
     add_option(parser, "n_resamples", "--resamples", type=int, metavar="B")
     add_option(parser, "seed", type=int, metavar="N")
+    add_option(parser, "order", metavar="WORD")
     options.add_chart_option(parser, "comparison", "write one chart to -o FILE.svg or .png")
     add_option(parser, "anyway", action="store_true")
     options.add_gate_options(parser)
-    parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
+    details = (
+        "in text: every pair and query, the method, files and hashes; as latex: a whole document, not one table; as "
+        "markdown: also what exceeds a comment"
+    )
+    parser.add_argument("--details", action="store_true", help=details)
     options.add_profile_option(parser)
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write to a file: .html .md .tex .json .csv .xml .txt")
@@ -116,7 +124,9 @@ def run(args: argparse.Namespace) -> int:
         options.save_chart(args.chart, "comparison", args.output, comparison)
     else:
         with options.output_to(args.output) as stream:
-            write(comparison, form, stream, args, gate)
+            report = write(comparison, form, stream, args, gate)
+        if options.is_file(args.output):
+            say_in_short(comparison, report, args.output)
     return options.gate_exit_code(gate, args)
 
 
@@ -192,7 +202,10 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     return with_measures(scores, [find_measure(name, scores) for name in wanted]) if wanted else scores
 
 
-def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace, gate: GateResult | None) -> None:
+def write(
+    comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace, gate: GateResult | None
+) -> Report | None:
+    """Write what was asked for; return the report, where that is one."""
     if form == "json":
         from rankscope.report.comparison_json import json_text
 
@@ -208,30 +221,69 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
         if gate is None:
             raise OptionError("test cases need a baseline, but all pairs are compared", hint="leave --all-pairs out")
         options.write_cases(cases(gate), stream, command="compare")
+    elif form == "latex" and not args.details:
+        from rankscope.report.paper import paper_of_comparison
+        from rankscope.report.render.latex_table import latex_paper_table
+
+        stream.write(latex_paper_table(paper_of_comparison(comparison)))
     else:
         from rankscope.report.comparison import report_of
 
         make = partial(report_of, comparison, command=options.command_line(args))
-        options.write_report(make, form, stream, details=args.details or args.output is not None)
+        to_file = options.is_file(args.output)
+        return options.write_report(make, form, stream, details=args.details, to_file=to_file)
+    return None
+
+
+def say_in_short(comparison: Comparison, report: Report | None, output: str) -> None:
+    """Say the answer on stderr too, where the report goes to a file."""
+    from rankscope.report.comparison import report_of
+    from rankscope.report.evaluation import short_table
+    from rankscope.report.paper import scores_in_order
+
+    report = report or report_of(comparison, with_figures=False, every_pair=False)
+    kept = [comparison.baseline] if comparison.baseline else []
+    options.say_in_short(report, {"": short_table(scores_in_order(comparison), keep=kept)}, output)
 
 
 def write_settling(comparison: Comparison, path: str) -> None:
-    """Write the docs to judge: a table whose column `grade` waits to be filled in."""
+    """Write the docs to judge, in words where these are known: a table whose column `grade` waits to be filled in."""
     import csv
     import json
 
-    names = ["query", "doc", "grade", "swing", "rank_a", "rank_b", "a", "b"]
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for item in comparison:
-        for doc in item.settle or ():
-            values = (doc.query, doc.doc, "", doc.swing, doc.rank_a, doc.rank_b, item.a, item.b)
-            rows.setdefault((doc.query, doc.doc), dict(zip(names, values, strict=True)))
+    from rankscope.io.formulas import as_text_cell
+
+    rows = settling_rows(comparison)
     with options.output_to(path) as stream:
         if path.endswith((".jsonl", ".ndjson")):
-            stream.writelines(json.dumps({**row, "grade": None}, ensure_ascii=False) + "\n" for row in rows.values())
+            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         else:
-            writer = csv.DictWriter(stream, names, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows.values())
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(rows[0] if rows else ("query", "doc", "grade"))
+            writer.writerows([as_text_cell("" if cell is None else str(cell)) for cell in row.values()] for row in rows)
     nothing = f"no verdict hangs on unjudged docs, so {path} lists none"
     show(f"{len(rows)} docs to judge are in {path}" if rows else nothing, file=sys.stderr)
+    texts = comparison.texts
+    lacking = [] if texts.queries else ["--queries adds what was asked"]
+    lacking += [] if texts.titles or texts.bodies else ["--docs adds titles and texts"]
+    if rows and lacking:
+        show(f"  {', '.join(lacking)}, to judge by", file=sys.stderr)
+
+
+def settling_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return each doc to judge once, with the words to judge by: what was asked, its title, and how its text begins."""
+    from rankscope.data.texts import beginning, one_line
+
+    texts, rows = comparison.texts, dict[tuple[str, str], dict[str, Any]]()
+    for item in comparison:
+        for doc in item.settle or ():
+            words = {}
+            if texts.queries:
+                words["query_text"] = texts.query(doc.query)
+            if texts.titles or texts.bodies:
+                words["title"] = one_line(texts.titles.get(doc.doc, ""))
+                words["text"] = beginning(one_line(texts.bodies.get(doc.doc, "")), SETTLING_LENGTH)
+            ranks = {"swing": doc.swing, "rank_a": doc.rank_a, "rank_b": doc.rank_b, "a": item.a, "b": item.b}
+            row = {"query": doc.query, "doc": doc.doc, **words, "grade": None, **ranks}
+            rows.setdefault((doc.query, doc.doc), row)
+    return list(rows.values())

@@ -357,7 +357,7 @@ def answer_lines(benchmark: Benchmark) -> Iterator[str]:
             block = verdict_block(group.compared[0], group)
             answer, limits = f"{block.headline} {block.reason}", list(block.cautions)
         else:
-            answer, limits = leader_block(comparison, group).reason, list(reason_lines(group))
+            answer, limits = leader_block(comparison, group).reason, list(reason_lines(comparison, group))
             verdicts = {f"{pair.b} against {pair.a}": pair.final_verdict for pair in group.compared}
             limits[:0] = [f"{pair}: {verdict.text} {verdict.reason}" for pair, verdict in verdicts.items()]
         yield from wrapped(answer, indent="  ")

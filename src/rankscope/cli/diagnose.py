@@ -1,8 +1,8 @@
 """Explain a run in plain words: what it does badly, for which queries, and what usually helps.
 
-Each finding has its evidence: how many queries it concerns, and three of them with their numbers. Tables follow: where
-nDCG is lost, what a perfect re-ranker of the first docs could reach, in which ranks the relevant docs are, what stands
-at each rank, positions, and the worst queries with their docs.
+The answer comes first: what is lost most, and what usually helps. Then the findings with their evidence: how many
+queries each concerns, and three of them; what a perfect re-ranker of the first docs could reach; and the worst queries
+with their docs. --details adds in which ranks the relevant docs are, what stands at each rank, and positions.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from rankscope.analysis.diagnose import POOL_CUTS, SEEN_DOCS, diagnose
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINDING, FINE
 from rankscope.records import to_json
-from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, print_diagnosis
+from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, report_of
 from rankscope.report.evaluation import load_bands
+
+FORMATS = ("text", "markdown", "html", "latex", "json")
 
 EPILOG = f"""\
 examples:
   rankscope diagnose qrels.txt bm25.run
   rankscope diagnose qrels.txt bm25.run --k 5 --pool-cuts 5,20,100
   rankscope diagnose qrels.txt bm25.run --bands doctor-search
+  rankscope diagnose qrels.txt bm25.run --queries queries.jsonl --docs corpus.jsonl -o diagnosis.html
   rankscope diagnose qrels.txt bm25.run --queries queries.jsonl --by difficulty
   rankscope diagnose qrels.txt bm25.run --format json
 
@@ -38,13 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     vectors = options.with_embedding_files("vectors of docs, to see which results repeat one another")
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
     options.add_bands_option(parser, "say in words how good precision, recall, reciprocal rank and nDCG are")
-    attributes = "what is known of the queries; they are divided by their intent and clarity, or by --by"
+    attributes = "texts of the queries, shown with their ids; they are divided by their intent and clarity, or by --by"
     parser.add_argument("--queries", metavar="FILE", help=attributes)
+    parser.add_argument("--docs", metavar="FILE", help="titles or texts of the docs, shown with their ids")
     parser.add_argument("--by", metavar="NAME,...", default="", help="attributes of queries to divide them by")
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
-    options.add_format_option(parser, "table", "json", by_extension=options.TEXT_OR_JSON)
-    options.add_output_option(parser, "write to a file: .json .txt")
+    parser.add_argument("--details", action="store_true", help="in text: print all tables")
+    options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
+    options.add_output_option(parser, "write to a file: .html .md .tex .json .txt")
     options.add_anyway_option(parser)
     options.add_evaluation_options(parser)
 
@@ -56,12 +61,13 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, args.run])
     form = options.chosen_format(args)
-    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "queries", "by", "anyway")
+    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "queries", "docs", "by", "anyway")
     bands = None if args.bands is None else load_bands(args.bands)
     diagnosis = diagnose(args.qrels, args.run, bands=bands, **how)
     with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(diagnosis, indent=1, ascii_only=True) + "\n")
         else:
-            print_diagnosis(diagnosis, per_query=args.per_query, file=stream)
+            report = report_of(diagnosis, command=options.command_line(args), per_query=args.per_query)
+            options.write_report(lambda **_: report, form, stream, details=args.details or args.output is not None)
     return FINE if diagnosis.is_fine else FINDING

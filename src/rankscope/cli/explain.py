@@ -14,6 +14,7 @@ EPILOG = """\
 examples:
   rankscope explain qrels.txt bm25.run --query 42 -m nDCG@10
   rankscope explain qrels.txt bm25.run --query 42 -m AP --all
+  rankscope explain qrels.txt bm25.run --query 42 --queries queries.jsonl --docs corpus.jsonl
   rankscope explain qrels.txt bm25.run --query 42 -m "ERR@20" --format json"""
 
 
@@ -26,7 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="show every rank, also those that add nothing")
     options.add_format_option(parser, "table", "json", by_extension=options.TEXT_OR_JSON)
     options.add_output_option(parser, "write to a file: .json .txt")
-    for name, what in {"embeddings": "embedding", "docs": "topic, source, date …", "ontology": "ontology"}.items():
+    parser.add_argument("--queries", metavar="FILE", help="texts of the queries: what was asked is shown")
+    titles = "titles and texts of the docs, shown beside their ids; for measures by topic, source, date …: their fields"
+    parser.add_argument("--docs", metavar="FILE", help=titles)
+    for name in ("embeddings", "ontology"):
+        what = name.removesuffix("s")
         parser.add_argument(f"--{name}", metavar="FILE", help=f"for measures by {what}: as for rankscope evaluate")
     options.add_evaluation_options(parser)
 
@@ -34,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, args.run])
     form = options.chosen_format(args)
-    how = options.evaluation_options_from(args, "embeddings", "docs", "ontology")
+    how = options.evaluation_options_from(args, "embeddings", "docs", "ontology", "queries")
     explanation = explain(args.qrels, args.run, args.query, args.measure, **how)
     with options.output_to(args.output) as stream:
         if form == "json":

@@ -18,6 +18,7 @@ from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean, shorten
 from rankscope.progress import Progress
 from rankscope.registry import load_object
+from rankscope.report.table import Table
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GatePolicy, GateResult
@@ -167,6 +168,35 @@ def chosen_format(args: argparse.Namespace) -> str:
         problem = f"{suffix} is not written here" if suffix else "the name says no format"
         raise OptionError(f"{problem}: {output!r}", hint=f"use {', '.join(known)}")
     return known[suffix]
+
+
+def is_file(output: str | None) -> bool:
+    """Tell whether -o names a file; - is standard output."""
+    return output not in (None, "-")
+
+
+def say_where(output: str | None) -> None:
+    """Say on stderr where the output is, where that is a file; pages and documents are reports."""
+    if output is not None and is_file(output):
+        reports = (".html", ".htm", ".md", ".tex", ".txt")
+        show(f"the {'report' if ending_of(output) in reports else 'result'} is in {output}", file=sys.stderr)
+
+
+def say_in_short(report: Report, tables: Mapping[str, Table], output: str) -> None:
+    """Say on stderr what a report in a file says first, with tables of scores by their titles, and where it is."""
+    from rankscope.records import replace
+    from rankscope.report.document import Block, Report, TableBlock, VerdictBlock, VerdictCounts
+    from rankscope.report.render.terminal import print_report
+
+    blocks: list[Block] = []
+    for block in report.first_screen:
+        if isinstance(block, VerdictBlock):
+            blocks.append(replace(block, cautions=()))
+        elif isinstance(block, VerdictCounts):
+            blocks.append(block)
+    blocks += (TableBlock(title, table) for title, table in tables.items())
+    print_report(Report("", tuple(blocks), (), ()), file=sys.stderr, details=False)
+    say_where(output)
 
 
 def ending_of(path: str) -> str:
@@ -350,14 +380,25 @@ def save_chart(kind: str, source: ChartSource, output: str, *data: Any, **option
     write_chart(getattr(CHARTS[kind], f"from_{source}")(*data, **options).render(), output)
 
 
-def write_report(make: Callable[..., Report], form: str, stream: TextIO, *, details: bool) -> None:
-    """Write a report; in text, which shows no figures, pairs and long tables are left out unless details are wanted."""
+def write_report(
+    make: Callable[..., Report], form: str, stream: TextIO, *, details: bool, to_file: bool = False
+) -> Report:
+    """Write a report as far as its medium takes it, and return it.
+
+    Text shows no figures, and on a screen leaves out pairs, long tables and how it was computed unless details are
+    wanted. Markdown fits into a comment unless details are wanted.
+    """
     from rankscope.report.render import render
+    from rankscope.report.render.markdown import COMMENT_LIMIT, to_markdown
     from rankscope.report.render.terminal import print_report
 
     in_text = form == "text"
-    report = make(with_figures=not in_text, every_pair=details or not in_text)
+    everything = details or to_file
+    report = make(with_figures=not in_text, every_pair=everything or not in_text)
     if in_text:
-        print_report(report, file=stream, details=details)
+        print_report(report, file=stream, details=everything)
+    elif form == "markdown":
+        stream.write(to_markdown(report, limit=None if details else COMMENT_LIMIT))
     else:
         stream.write(render(report, cast("Form", form)))
+    return report

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
     from rankscope.experiment.results import Benchmark
     from rankscope.experiment.session import TaskProgress
+    from rankscope.report.document import Report
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
 
@@ -63,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on-failure", metavar="WORD", default="go-on", help=what)
     anyway = "compare systems even where what they return are not ids of the collection's docs"
     parser.add_argument("--anyway", action="store_true", help=anyway)
-    parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
+    details = "in text: every pair and query, the method, files and hashes; as markdown: also what exceeds a comment"
+    parser.add_argument("--details", action="store_true", help=details)
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write the report to a file: .html .md .tex .json .txt .xml")
     options.add_gate_options(parser)
@@ -93,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
         raise
     gate = None if policy is None else benchmark_gate(benchmark, policy)
     with options.output_to(args.output) as stream:
-        write(benchmark, form, stream, gate, details=args.details or args.output is not None)
-    if args.output not in (None, "-"):
-        show(f"the report is in {args.output}", file=sys.stderr)
+        report = write(benchmark, form, stream, gate, args)
+    if options.is_file(args.output):
+        say_in_short(benchmark, report, args.output)
     if benchmark.n_failed:
         show(failure_words(benchmark), file=sys.stderr)
     for system in (system for result in benchmark.collections for system in result.systems):
@@ -137,7 +139,10 @@ def print_note(note: str) -> None:
     show(f"warning: {note}", file=sys.stderr)
 
 
-def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:
+def write(
+    benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, args: argparse.Namespace
+) -> Report | None:
+    """Write what was asked for; return the report, where that is one."""
     if form == "junit" and gate is not None:
         from rankscope.report.render.junit import cases
 
@@ -149,7 +154,24 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
     else:
         from rankscope.report.benchmark import report_of
 
-        options.write_report(partial(report_of, benchmark), form, stream, details=details)
+        make, to_file = partial(report_of, benchmark), options.is_file(args.output)
+        return options.write_report(make, form, stream, details=args.details, to_file=to_file)
+    return None
+
+
+def say_in_short(benchmark: Benchmark, report: Report | None, output: str) -> None:
+    """Say the answer and the scores on stderr too, where the report goes to a file."""
+    from rankscope.report.benchmark import report_of
+    from rankscope.report.evaluation import best_first, short_table
+
+    report = report or report_of(benchmark, with_figures=False, every_pair=False)
+    tables = {}
+    for result in benchmark.collections:
+        if result.scores is not None:
+            kept = [result.comparison.baseline] if result.comparison and result.comparison.baseline else []
+            title = result.name if len(benchmark.collections) > 1 else ""
+            tables[title] = short_table(best_first(result.scores), keep=kept)
+    options.say_in_short(report, tables, output)
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def changes_from(args: argparse.Namespace) -> ScoreChanges:
     from rankscope.data.texts import Texts
     from rankscope.evaluation import evaluate
 
-    how = options.evaluation_options_from(args, "anyway")
+    how = {"missing": "zero", **options.evaluation_options_from(args, "anyway")}  # as `compare` has it
     scores = evaluate(args.qrels, [args.run_a, args.run_b], args.measure, **how)
     return changes_between(scores, Texts.of(queries=args.queries))
 

@@ -10,17 +10,27 @@ import msgspec
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
+from rankscope.analysis.rankings import Rankings
 from rankscope.checks import check_options
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
 from rankscope.comparison.known_measures import known_measure, range_of, refuse_lacking, with_directions
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
+from rankscope.comparison.words import needed_docs, with_sides, with_words
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
+from rankscope.data.texts import Texts
 from rankscope.errors import InputError, OptionError, did_you_mean, give_warning
-from rankscope.evaluation import add_unjudged_queries, deciding_measure, evaluate_request, queries_asked
+from rankscope.evaluation import (
+    add_unjudged_queries,
+    deciding_measure,
+    evaluate_request,
+    queries_asked,
+    query_texts,
+)
 from rankscope.light import replace
+from rankscope.measures.extras import Need
 from rankscope.measures.scores import AGGREGATES, Scores
 from rankscope.stats.units import Units
 from rankscope.typing import MeasuresLike, QrelsLike, RunsLike
@@ -47,8 +57,11 @@ def compare(
     margin
         The smallest difference that matters, by default 0.01 for measures between 0 and 1, and none for others.
     queries, by
-        `queries` holds attributes of queries (a file, or {query: {attribute: value}}), `by` names those to report
-        separately. Queries in several languages are never pooled unless `pool` says so.
+        `queries` holds texts and attributes of queries (a file, {query: text} or {query: {attribute: value}}), `by`
+        names attributes to report separately. Queries in several languages are never pooled unless `pool` says so.
+    docs
+        Titles and texts of docs, shown beside their ids, and fields for measures that need them. `comparison.texts` has
+        the words of queries and docs that are shown.
     cluster, weights
         Attributes of queries: one that groups queries which are not independent, such as paraphrases, and one that says
         how much each query counts, such as its traffic.
@@ -60,6 +73,8 @@ def compare(
         Further tests to print: wilcoxon, sign, bootstrap, mcnemar.
     alpha, n_resamples, seed
         The error rate of all together, how many sign flips are drawn, and the seed of everything random.
+    order
+        How reports order systems: score, the best first by the measure that decides, or given.
     anyway
         Go on where ids match nothing, with the verdict that the two are not comparable.
     problems
@@ -84,6 +99,7 @@ def compare(
     >>> old, new = {q: ["x", "d"] for q in qrels}, {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}
     >>> runs = {"old": old, "new": new}
     >>> rs.compare(qrels, runs, "RR")
+    Use new: it is better than old, by 0.467 in RR.
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
     request = request_of(options, function="compare", known=CompareOptions, measures=measures)
@@ -111,9 +127,15 @@ def compare_runs(
         asked_notes += unjudged_notes
     measure = request.primary_of(scoring.measures)
     evidence = EvidenceSource(judged, measure, policies, request)
-    scores = evaluate_request(
-        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=evidence.align
+    needs = {need for each in (*scoring.measures, *scoring.optional) for need in each.spec.needs}
+    scoring = replace(
+        scoring,
+        queries=None if request.weights is None else table,
+        docs=request.docs if Need.DOCS in needs else None,  # for words alone, only those shown are read
     )
+    scores = evaluate_request(scoring, judged, loaded, align_run=evidence.align)
+    if table is not None:
+        scores = replace(scores, texts=query_texts(table, judged.query_ids))
     for note in (*asked_notes, *scores.notes):
         on_note(note)
     offsets, grades = judged.ideal
@@ -133,7 +155,14 @@ def compare_runs(
         problems = {name: f"{found.message}." for name, found in mismatches.items() if found and found.level == "error"}
     decided = msgspec.structs.replace(request, primary=measure.name)
     given = comparison_input(scores, decided, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
-    return compare_groups(given, evidence)
+    docs = request.docs
+    rankings = Rankings(
+        judged, loaded, policies, request.profile, lambda shown: Texts.of(queries=table, docs=docs, only=shown)
+    )
+    comparison = with_sides(compare_groups(given, evidence), evidence).with_rankings(rankings)
+    if table is None and docs is None:
+        return comparison
+    return with_words(comparison, Texts.of(queries=table, docs=docs, only=needed_docs(comparison)))
 
 
 def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:
@@ -164,6 +193,7 @@ def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Compariso
     >>> old, new = {q: ["x", "d"] for q in qrels}, {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}
     >>> runs = {"old": old, "new": new}
     >>> rs.compare_scores(rs.evaluate(qrels, runs, "RR"))
+    Use new: it is better than old, by 0.467 in RR.
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
     check_options(compare_scores.__annotations__, {"scores": scores})
@@ -178,7 +208,9 @@ def compare_scores_request(
     scores: Scores, request: CompareRequest, *, on_note: Callable[[str], None] = give_warning
 ) -> Comparison:
     table = None if request.queries is None else load_queries(request.queries)
-    return compare_groups(comparison_input(scores, request, table, problems=request.problems or {}, on_note=on_note))
+    given = comparison_input(scores, request, table, problems=request.problems or {}, on_note=on_note)
+    comparison = compare_groups(given)
+    return comparison if table is None else with_words(comparison, Texts.of(queries=table))
 
 
 compare.__signature__ = signature_with(compare, CompareOptions)  # type: ignore[attr-defined]

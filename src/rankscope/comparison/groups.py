@@ -16,6 +16,7 @@ from rankscope.arrays import Bools, Floats
 from rankscope.comparison.evidence import EvidenceSource, GroupEvidence
 from rankscope.comparison.known_measures import known_measure, range_of
 from rankscope.comparison.pairs import MANY_PAIRS, Contest, StratumName, TestedContest, compare_contests, weighted_mean
+from rankscope.comparison.recommendation import recommend, recommend_in
 from rankscope.comparison.records import (
     Comparison,
     Contrast,
@@ -110,7 +111,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         systems=systems,
     )
     contrasts = contrasts_of(given, [each.contest for each in tested])
-    groups, weights = [], given.units.weights
+    groups, weights, baseline = [], given.units.weights, None if request.all_pairs else given.baseline
     for name, mask in masks.items():
         inside = given.ids_in(mask)
         found = None
@@ -118,17 +119,16 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
             found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
         of_group = (each for each in tested if each.contest.group == name)
         results = tuple(pair_results(given, of_group, contrasts, found))
-        groups.append(
-            QueryGroup(
-                name=name,
-                n_queries=len(inside),
-                pooled=name == POOLED,
-                leaderboard=leaderboard_of(given, mask, results),
-                comparisons=results,
-                query_ids=inside,
-                uncounted=() if weights is None else given.ids_in(mask & (weights == 0)),
-            )
+        group = QueryGroup(
+            name=name,
+            n_queries=len(inside),
+            pooled=name == POOLED,
+            leaderboard=leaderboard_of(given, mask, results),
+            comparisons=results,
+            query_ids=inside,
+            uncounted=() if weights is None else given.ids_in(mask & (weights == 0)),
         )
+        groups.append(replace(group, recommendation=recommend_in(group, baseline)))
     languages = []
     for system in scores if isolated_by else ():
         column = given.columns[system, given.primary]
@@ -142,13 +142,15 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
     comparison = Comparison(
         rankscope=__version__,
         primary=given.primary,
-        baseline=None if request.all_pairs else given.baseline,
+        baseline=baseline,
         correction=request.correction,
         settings=given.settings,
         profile=scores.profile,
         policies=dict(scores.policies),
         qrels=QrelsFile(*path_and_digest(scores.qrels.origin), scores.qrels.n_queries),
         runs=tuple(RunFile(run.name, *path_and_digest(run.origin)) for run in scores.values()),
+        recommendation=recommend(groups, baseline),
+        order=request.order,
         groups=tuple(groups),
         cluster=request.cluster,
         cluster_of=clusters if given.units.clustered else None,
@@ -157,8 +159,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         languages=tuple(languages),
         notes=(*(() if evidence is None else evidence.notes), *(f"{words}." for words in scores.lacking_in_words())),
     )
-    texts = (None if given.queries is None else given.queries.texts) or {}
-    return comparison.with_scores(scores).with_query_texts(texts)
+    return comparison.with_scores(scores)
 
 
 def path_and_digest(origin: Origin | None) -> tuple[str | None, str | None]:

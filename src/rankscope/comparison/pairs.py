@@ -30,7 +30,7 @@ from rankscope.records import Both, Record, or_none, replace
 from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, FamilyResult
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
-from rankscope.stats.paired import bayesian_bootstrap
+from rankscope.stats.paired import Chances, bayesian_bootstraps
 from rankscope.stats.power import minimal_detectable_effect, queries_needed
 from rankscope.stats.units import SAME, Moments, Units, UnitSums, paired_differences
 
@@ -151,12 +151,23 @@ def compare_contests(
         if not is_primary:
             result = replace(result, p=benjamini_hochberg(result.p), size=len(family))
         called = (numbers.moments.n_units > 2) & (np.abs(numbers.delta) > result.critical * numbers.error)
+        chances = chances_of(family, numbers, settings, units) if few_pairs else {}
         for i, contest in enumerate(family):
-            in_full = contest.in_full and few_pairs
-            pair = tested_pair(contest, numbers, i, result, correction=name, in_full=in_full, **given)
+            more = {"correction": name, "in_full": contest.in_full and few_pairs, "bayes": chances.get(i)}
+            pair = tested_pair(contest, numbers, i, result, **more, **given)
             rest = leave_out(i, family, numbers, result, **given) if is_primary and called[i] else None
             found[id(contest)] = TestedContest(contest, pair, rest)
     return tuple(found[id(contest)] for contest in contests)
+
+
+def chances_of(
+    family: Sequence[Contest], numbers: PairEstimates, settings: Settings, units: Units
+) -> dict[int, Chances]:
+    """Return the chances that gains are above the margin, by the contest's place: of all in full whose scores vary."""
+    chosen = [i for i, contest in enumerate(family) if contest.in_full and numbers.error[i] > 0]
+    gains = (-family[i].differences if family[i].lower_is_better else family[i].differences for i in chosen)
+    columns = [units.sums(each[:, None]).column(0) for each in gains]
+    return dict(zip(chosen, bayesian_bootstraps(columns, settings.margin, seed=settings.seed), strict=True))
 
 
 def estimate_pairs(contests: Sequence[Contest], units: Units) -> PairEstimates:
@@ -288,6 +299,7 @@ def tested_pair(
     settings: Settings,
     units: Units,
     in_full: bool,
+    bayes: Chances | None,
 ) -> PairResult:
     """Return the record of one contest; where it is one of very many, without what needs resamples of its own."""
     differences, level, margin = contest.differences, settings.level, settings.margin
@@ -316,12 +328,9 @@ def tested_pair(
         mde = mde if math.isfinite(mde) and mde <= contest.furthest else None
         n_needed = queries_for_margin(margin, spread, alpha=alpha_each, power=settings.power)
     n, wins, losses = (int(counts[i]) for counts in (numbers.n_queries, numbers.wins, numbers.losses))
-    gains, gain, ties = differences, delta, n - wins - losses
+    gain, ties = delta, n - wins - losses
     if contest.lower_is_better:
-        wins, losses, gain, gains = losses, wins, -delta, -differences
-    bayes = None
-    if in_full and error > 0:
-        bayes = bayesian_bootstrap(units.sums(gains[:, None]).column(0), margin, seed=settings.seed)
+        wins, losses, gain = losses, wins, -delta
     return pair_result(
         contest,
         settings,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from rankscope.analysis.movement import PairMovement
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.request import Settings
+from rankscope.data.texts import Texts
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.records import Both, Record, StoredRecord, or_nan, replace, to_json
 from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
@@ -21,10 +22,12 @@ from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Chances, Test
 
 if TYPE_CHECKING:
+    from rankscope.analysis.rankings import Rankings
+    from rankscope.analysis.side_by_side import SideBySide
     from rankscope.measures.scores import Scores
 
-SHOWN_PAIRS = 10
-"""Of more pairs, the others are counted where a comparison is printed in an interactive session."""
+PairKey: TypeAlias = tuple[str | None, str, str]
+"""The group of queries, and the two systems."""
 Role: TypeAlias = Literal["primary", "exploratory"]
 Code: TypeAlias = Literal[
     "not_comparable",
@@ -38,6 +41,11 @@ Code: TypeAlias = Literal[
     "cannot_tell",
     "not_safe",
 ]
+
+Action: TypeAlias = Literal["use", "prefer", "keep", "either", "choose", "none", "by_group"]
+
+SHOWN_VERDICTS = 10
+"""Verdicts in the repr of a comparison."""
 
 
 class DifferenceInterval(Record):
@@ -419,6 +427,19 @@ class PairQueries(Tabular, Rendered, Record):
         return text
 
 
+class Recommendation(Record):
+    """What to do by the verdicts, in a sentence for people and in codes for programs; it claims nothing beyond them."""
+
+    text: str
+    action: Action
+    """use: it is better; prefer: it is probably better; keep: the baseline, as no other is shown to be better; either:
+    no difference that matters; choose: these are not told apart; none: nothing can be said; by_group: groups differ."""
+    systems: tuple[str, ...]
+    """Those that the action is about."""
+    code: Code
+    """The verdict that it rests on."""
+
+
 class LeaderboardRow(Record):
     """A system's place on the leaderboard."""
 
@@ -448,6 +469,8 @@ class QueryGroup(Record):
     query_ids: tuple[str, ...]
     uncounted: tuple[str, ...] = ()
     """Those of weight 0, which have no part in any comparison."""
+    recommendation: Recommendation | None = None
+    """What to do by the verdicts on these queries; null in records of earlier versions."""
 
     @property
     def compared(self) -> tuple[PairResult, ...]:
@@ -519,6 +542,10 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     runs: tuple[RunFile, ...]
     isolated_by: str | None = None
     """The attribute of queries whose values are not pooled, such as language."""
+    recommendation: Recommendation | None = None
+    """What to do, by the verdicts of all groups; null in records of earlier versions."""
+    order: str = "score"
+    """How reports order systems: score, by the primary measure, or given, as they were named."""
     groups: tuple[QueryGroup, ...]
     languages: tuple[LanguageSpread, ...] = ()
     """Mean over languages, each counting the same, and the variance between them."""
@@ -545,30 +572,67 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
 
     def with_scores(self, scores: Scores) -> Comparison:
         """Return the comparison with the scores per query that it was made of, which its JSON does not hold."""
-        result = replace(self)
-        result.__dict__.update({**self.__dict__, "scores": scores})
-        return result
+        return self._with(scores=scores)
 
-    def with_query_texts(self, texts: Mapping[str, str]) -> Comparison:
-        """Return the comparison with what was asked by query, which its JSON holds only of the most changed ones."""
+    @property
+    def texts(self) -> Texts:
+        """What was asked, and what docs are called, where queries and docs are given; else nothing is known."""
+        texts: Texts | None = self.__dict__.get("texts")
+        return texts or Texts()
+
+    def with_texts(self, texts: Texts) -> Comparison:
+        """Return the comparison with texts of queries and docs, which its report then shows."""
+        return self._with(texts=texts)
+
+    @property
+    def lists(self) -> Mapping[PairKey, tuple[SideBySide, ...]]:
+        """Both rankings of the queries that changed most, by (group, a, b); none where it was made of scores alone."""
+        lists: Mapping[PairKey, tuple[SideBySide, ...]] = self.__dict__.get("lists", {})
+        return lists
+
+    def with_lists(self, lists: Mapping[PairKey, tuple[SideBySide, ...]]) -> Comparison:
+        """Return the comparison with rankings of queries side by side, which its report then shows."""
+        return self._with(lists=lists)
+
+    def _with(self, **more: Any) -> Comparison:
+        """Return the comparison with more at hand than its JSON holds."""
         result = replace(self)
-        result.__dict__.update({**self.__dict__, "query_texts": dict(texts)})
+        result.__dict__.update({**self.__dict__, **more})
         return result
 
     @property
-    def query_texts(self) -> Mapping[str, str]:
-        """What was asked, by query, as far as it is known; empty where `queries` were not given."""
-        texts: Mapping[str, str] = self.__dict__.get("query_texts", {})
-        return texts
+    def rankings(self) -> Rankings | None:
+        """The judgments and runs that were compared, for reports that look at docs; None where they are not at hand."""
+        return self.__dict__.get("rankings")
+
+    def with_rankings(self, rankings: Rankings) -> Comparison:
+        """Return the comparison with the judgments and runs that it was made of, which are never written with it."""
+        return self._with(rankings=rankings)
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return partial(Comparison, **fields), (), self.__dict__
+        kept = {name: value for name, value in self.__dict__.items() if name != "rankings"}
+        return partial(Comparison, **fields), (), kept
 
     @property
     def systems(self) -> tuple[str, ...]:
         """The names of all systems, in the order given."""
         return tuple(run.name for run in self.runs)
+
+    def systems_in_order(self, group: QueryGroup) -> tuple[str, ...]:
+        """Return the names as reports list them: the best mean first, or as they were given."""
+        if self.order == "given":
+            return self.systems
+        return tuple(dict.fromkeys([*(place.system for place in group.leaderboard), *self.systems]))
+
+    def pairs_in_order(self, group: QueryGroup) -> tuple[PairResult, ...]:
+        """Return the pairs as reports list them: those of the best system first, or as they were given."""
+        if self.order == "given":
+            return group.compared
+        place = {name: i for i, name in enumerate(self.systems_in_order(group))}
+        if self.baseline is not None:
+            return tuple(sorted(group.compared, key=lambda pair: place[pair.b]))
+        return tuple(sorted(group.compared, key=lambda pair: sorted((place[pair.a], place[pair.b]))))
 
     def __iter__(self) -> Iterator[PairResult]:
         """Give each pair by the primary measure."""
@@ -593,8 +657,8 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
         if isinstance(systems, tuple) and systems[::-1] in pairs:
             hint = f"they were compared the other way round: comparison[{systems[1]!r}, {systems[0]!r}]"
         else:
-            more = f", and {len(pairs) - SHOWN_PAIRS} more" if len(pairs) > SHOWN_PAIRS else ""
-            hint = f"there are {', '.join(map(str, pairs[:SHOWN_PAIRS]))}{more}"
+            more = f", and {len(pairs) - SHOWN_VERDICTS} more" if len(pairs) > SHOWN_VERDICTS else ""
+            hint = f"there are {', '.join(map(str, pairs[:SHOWN_VERDICTS]))}{more}"
         raise UnknownNameError(f"{systems} were not compared", hint=hint)
 
     def to_dict(self) -> dict[str, Any]:
@@ -607,14 +671,14 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
         return VIEWS["Comparison"].report(self, command=command)
 
     def __repr__(self) -> str:
+        """Return the recommendation, then the verdicts, of many the first."""
+        lines = [] if self.recommendation is None else [self.recommendation.text]
         pairs = list(self)
-        lines = [
-            f"{result.b} vs {result.a}: {result.final_verdict.text} {result.final_verdict.reason}"
-            for result in pairs[:SHOWN_PAIRS]
-        ]
-        if len(pairs) > SHOWN_PAIRS:
-            lines.append(f"… and {len(pairs) - SHOWN_PAIRS} more pairs, {len(pairs)} in all")
-        return "\n".join(lines)
+        for pair in pairs[:SHOWN_VERDICTS]:
+            where = f" ({pair.group})" if pair.group else ""
+            lines.append(f"{pair.b} vs {pair.a}{where}: {pair.final_verdict.text} {pair.final_verdict.reason}".rstrip())
+        more = len(pairs) - SHOWN_VERDICTS
+        return "\n".join([*lines, *([f"… and {more:,} more pairs"] if more > 0 else [])])
 
 
 def queries_of(comparison: Comparison, pair: PairResult) -> PairQueries:
@@ -626,7 +690,7 @@ def queries_of(comparison: Comparison, pair: PairResult) -> PairQueries:
         for run in (comparison.scores[pair.a], comparison.scores[pair.b])
     )
     rows = [
-        PairQuery(query, comparison.query_texts.get(query), a[query], b[query], b[query] - a[query])
+        PairQuery(query, comparison.texts.query(query) or None, a[query], b[query], b[query] - a[query])
         for query in a
         if query in counted and query in b and not math.isnan(a[query]) and not math.isnan(b[query])
     ]

@@ -27,6 +27,7 @@ from rankscope.typing import EvaluateOptions, MeasureLike
 if TYPE_CHECKING:
     from rankscope.evaluation import EvaluateRequest
 
+ORDERS = ("score", "given")
 UNJUDGED = ("auto", "uncertain", "irrelevant")
 NOT_OFFERED = {
     "holm": "its p-values have no interval of their own",
@@ -115,6 +116,8 @@ class CompareRequest(Options):
     """sign flips drawn (default: 9999)"""
     seed: int = 0
     """seed of everything random (default: 0)"""
+    order: str = "score"
+    """how reports order systems: score (default: the best first, by the measure that decides) or given (as named)"""
     anyway: bool = False
     """go on where ids match nothing; the verdict is then: not comparable"""
     problems: dict[str, str] | None = None
@@ -150,6 +153,8 @@ class CompareRequest(Options):
         check_options(type(self).__annotations__, {name: getattr(self, name) for name in self.__struct_fields__})
         if self.unjudged not in UNJUDGED:
             raise OptionError(f"unjudged {self.unjudged!r} is not one of {', '.join(UNJUDGED)}")
+        if self.order not in ORDERS:
+            raise OptionError(f"order {self.order!r} is not one of {', '.join(ORDERS)}")
         if self.correction in NOT_OFFERED:
             raise OptionError(
                 f"correction {self.correction} is not offered: {NOT_OFFERED[self.correction]}",
@@ -224,6 +229,7 @@ class ScoreOptions(TypedDict, total=False):
     alpha: float
     n_resamples: int
     seed: int
+    order: Literal["score", "given"]
     problems: Mapping[str, str] | None
 
 

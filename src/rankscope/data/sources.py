@@ -174,6 +174,10 @@ class FileSource:
 
         file = read_file(self.stored, KINDS[self.kind], **vars(self.options))
         self.warn_of_skipped(file.bad_lines)
+        if file.n_ungraded:
+            have = "row has" if file.n_ungraded == 1 else "rows have"
+            left = f"{file.n_ungraded:,} {have} no grade and {'is' if file.n_ungraded == 1 else 'are'} left out"
+            give_warning(f"{file.path}: {left}")
         return file
 
     def read(self) -> Any:

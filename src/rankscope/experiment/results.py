@@ -14,6 +14,7 @@ from msgspec import field
 from rankscope._version import __version__
 from rankscope.analysis.bands import BandProfile, scores_in_words
 from rankscope.analysis.overview import RunOverlap
+from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.groups import spread_of
 from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.collection import CollectionPart
@@ -82,6 +83,8 @@ class FailedQuery(Record):
     reason: str
     attempts: int
     """How often it was asked in the run that says so, not counting a batch that failed; 0 where it was not asked."""
+    text: str = ""
+    """What was asked."""
 
 
 class UnknownDocs(Record):
@@ -204,6 +207,8 @@ class CollectionResult(Record, eq=False):
     """The language of its queries, where all of them have the same."""
     overlap: RunOverlap | None = None
     """What the first docs of every two systems have in common; None where there are not two, or very many."""
+    rankings: Rankings | None = None
+    """The judgments and runs themselves, for reports that look at docs."""
 
     @property
     def n_failed(self) -> int:

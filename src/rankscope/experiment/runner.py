@@ -44,7 +44,14 @@ from rankscope.experiment.run_files import (
     runs_folder,
     write_manifest,
 )
-from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, overlap_of, score_runs
+from rankscope.experiment.scoring import (
+    mean_over_answered,
+    notes_on_queries,
+    notes_on_systems,
+    overlap_of,
+    rankings_of,
+    score_runs,
+)
 from rankscope.experiment.session import CollectionSession, TaskProgress, described_by, ignore_progress
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
@@ -437,9 +444,11 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}
     amiss: list[str] = []
+    asked = collection.queries.texts or {}
     for result in results:
         run = files.write(result.system, result.rows, split=session.split)
-        written.append(replace(result.system, run=run.path, kept=run.kept))
+        failures = tuple(replace(one, text=asked.get(one.query, "")) for one in result.system.failures)
+        written.append(replace(result.system, run=run.path, kept=run.kept, failures=failures))
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
         amiss += result.notes
@@ -455,6 +464,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
         anyway=options.anyway,
     )
+    rankings = None if scores is None else rankings_of(session, runs, scores)
     notes = [*notes_on_queries(session, tuple(choices)), *notes_on_systems(session, systems), *amiss, *noted]
     wanted = options.baseline or systems[0].name
     if comparison is not None and comparison.baseline != wanted:
@@ -470,7 +480,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
             for system in systems
         ),
         scores=scores,
-        comparison=comparison,
+        comparison=comparison if comparison is None or rankings is None else comparison.with_rankings(rankings),
         choices=tuple(choices.values()),
         notes=tuple(notes),
         described=described,
@@ -479,4 +489,5 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         weights=collection.spec.weights,
         language=languages.pop() if len(languages) == 1 else "",
         overlap=None if scores is None else overlap_of(session, list(runs.values()), scores),
+        rankings=rankings,
     )

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection as SizedIterable
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rankscope import light
 from rankscope.align.matching import compare_docs, notes_or_raise
 from rankscope.align.policies import Policies
 from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
+from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
 from rankscope.comparison.groups import LANGUAGE
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
+from rankscope.comparison.words import needed_docs, with_words
 from rankscope.data.run import Run
-from rankscope.evaluation import EvaluateRequest, evaluate_request, load_side_data
+from rankscope.data.texts import Texts
+from rankscope.evaluation import EvaluateRequest, evaluate_request, load_side_data, query_texts
+from rankscope.experiment.collection import Collection
 from rankscope.experiment.results import Benchmark, SystemResult
 from rankscope.experiment.session import CollectionSession
 from rankscope.measures.extras import HOW_TO_GIVE, Need, measures_with_data
@@ -72,6 +80,7 @@ def score_runs(
             measures, missing="zero", anyway=True, queries=table, weights=weights, **project.scoring, **doc_data
         )
         scores = evaluate_request(scoring, qrels, dict(runs))
+        scores = light.replace(scores, texts=query_texts(collection.queries, qrels.query_ids))
         notes += scores.notes
     else:
         options: dict[str, Any] = {
@@ -89,6 +98,7 @@ def score_runs(
         for seed in project.seeds:
             request = request_of({**options, "seed": seed}, function="compare", known=CompareOptions, measures=measures)
             comparisons.append(compare_runs(qrels, dict(runs), request, on_note=notes.append))
+        comparisons[0] = with_words(comparisons[0], texts_of(collection, needed_docs(comparisons[0])))
         scores = comparisons[0].scores
     for origin in (scores.qrels.origin, *(run.origin for run in scores.values())):
         if origin is not None:
@@ -98,8 +108,15 @@ def score_runs(
     return scores, next(iter(comparisons), None), [*session.doc_notes, *on_seeds, *dict.fromkeys(said)]
 
 
+def texts_of(collection: Collection, docs: AbstractSet[str]) -> Texts:
+    """Return what the queries of a collection ask, and the words of some of its docs, which are gone through once."""
+    found = [doc for doc in collection.docs if doc.id in docs] if docs else []
+    titles, bodies = ({doc.id: getattr(doc, name) for doc in found} for name in ("title", "text"))
+    return Texts(collection.queries.texts or {}, titles, bodies)
+
+
 def measures_and_data(
-    session: CollectionSession, runs: Collection[str], docs: Collection[str]
+    session: CollectionSession, runs: SizedIterable[str], docs: SizedIterable[str]
 ) -> tuple[tuple[str, ...], dict[str, Any], list[str]]:
     """Return what is measured, the data that measures of the docs need, and what the profile cannot measure here."""
     project = session.project
@@ -166,6 +183,16 @@ def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) 
     policies = Policies(**scores.policies)
     depth = min(SEEN_DOCS, policies.depth or SEEN_DOCS, session.depth)
     return run_overlap(session.collection.qrels.select(session.split.measured), runs, policies, depth=depth)
+
+
+def rankings_of(session: CollectionSession, runs: Mapping[str, Run], scores: Scores) -> Rankings:
+    """Return judgments and runs for reports that look at docs; docs are gone through when their words are asked for."""
+    collection = session.collection
+    qrels = collection.qrels.select(session.split.measured)
+    if session.project.unjudged_queries == "zero":
+        qrels = qrels.with_queries(session.split.measured)
+
+    return Rankings(qrels, runs, Policies(**scores.policies), session.project.profile, partial(texts_of, collection))
 
 
 def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Iterator[str]:

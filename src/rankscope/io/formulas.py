@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from rankscope.io.table import NumberedRow
+if TYPE_CHECKING:
+    from rankscope.io.table import NumberedRow
 
+SETTLING_COLUMN = "swing"
+"""Tells a table of docs to judge, which we wrote with such marks, from qrels of others, which are left alone."""
 _FORMULA = re.compile(r"(?P<marks>'*)\s*[=+\-@＝＋－＠]")  # noqa: RUF001 (spreadsheets know wide signs, too)
 _HARMLESS = re.compile(r"-|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 """Numbers, and the sign that stands where there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic
 
-from rankscope.errors import BadLine, BadLinesError, OptionError, did_you_mean
+from rankscope.errors import BadLine, BadLinesError, GradeError, OptionError, did_you_mean
 from rankscope.io.detection import empty, layout_of
 from rankscope.io.formats import FORMATS, check_format
 from rankscope.io.limits import out_of_memory
@@ -13,6 +13,7 @@ from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import FileReading, PathLike, StoredFile, source_of
 from rankscope.io.table import QRELS, RUN, Format, RowKind, Rows
 from rankscope.light import LightRecord
+from rankscope.printable import counted
 from rankscope.progress import Progress
 
 
@@ -28,6 +29,8 @@ class ReadFile(LightRecord, Generic[Rows], eq=False):
     """The digest of the file as stored, before decompression."""
     bad_lines: tuple[BadLine, ...] = ()
     """The malformed lines that were left out, as `lenient` allows."""
+    n_ungraded: int = 0
+    """Rows of qrels without a grade, which are left out."""
 
 
 def read_run(path: PathLike | StoredFile, **options: Any) -> ReadFile[RunRows]:
@@ -92,6 +95,7 @@ def read_source(
         compression=source.compression,
         sha256=source.sha256(),
         bad_lines=tuple(reading.bad_lines),
+        n_ungraded=reading.n_ungraded,
     )
 
 
@@ -99,6 +103,11 @@ def check_collected(reading: FileReading, n_good: int, kind: RowKind[Any], *, ha
     """Raise what keeps rows from being used: malformed lines, unless they may be left out, or no rows at all."""
     if reading.bad_lines and not (lenient and n_good):
         raise explained(BadLinesError(reading.bad_lines), n_good, kind, handler=handler)
+    if not n_good and reading.n_ungraded:
+        raise GradeError(
+            f"not one of the {counted(reading.n_ungraded, 'row')} of {reading.name} has a grade",
+            hint="fill in the column of grades; rows without one are left out",
+        )
     if not n_good:
         raise empty(reading.name)
 

@@ -229,6 +229,8 @@ class FileReading:
         self.path = path
         """The file, where it is a plain one that can be read by its path."""
         self.bad_lines: list[BadLine] = []
+        self.n_ungraded = 0
+        """Rows of qrels that name a doc and have no grade yet, as of docs that wait to be judged."""
         self.on_header: Callable[[list[str]], Any] = lambda _: None
         """Called with the names of the columns, where a format has them before its rows."""
         self.row_text: Callable[[], str] = str

@@ -19,6 +19,7 @@ import numpy as np
 from rankscope.errors import BadLine, BadLinesError, FormatError, GradeError, InputError, ScoreError
 from rankscope.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Aliases, find_columns
 from rankscope.io.formats import FORMATS, check_format, format_in_name
+from rankscope.io.formulas import SETTLING_COLUMN, from_text_cell
 from rankscope.io.ids import as_id
 from rankscope.io.numbers import integer_in, number_in
 from rankscope.io.rows import EXTRA_QRELS_COLUMNS, AnyRows, QrelsRows, RunRows
@@ -214,12 +215,26 @@ def collect_rows(reading: FileReading, kind: RowKind[Any], rows: Iterable[Number
     for line, row in rows:
         try:
             roles = roles_of.get(tuple(row)) or find(tuple(row))
-            collector.add({role: row[name] for role, name in roles.items()}, kind)
+            cells = {role: row[name] for role, name in roles.items()}
+            if (
+                kind.name == "qrels"
+                and is_blank(cells["grade"])
+                and not (is_blank(cells["query"]) or is_blank(cells["doc"]))
+            ):
+                reading.n_ungraded += 1
+                continue
+            if isinstance(row.get(SETTLING_COLUMN), str):
+                cells = {role: from_text_cell(cell) if isinstance(cell, str) else cell for role, cell in cells.items()}
+            collector.add(cells, kind)
         except InputError as error:
             if not roles_of:  # the first row does not have the columns, so that none of the others will
                 raise
             reading.reject(line, reading.row_text(), error.message)
     return collector
+
+
+def is_blank(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 def other(kind: RowKind[Any]) -> RowKind[Any]:

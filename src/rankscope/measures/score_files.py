@@ -26,6 +26,7 @@ from rankscope.io.files import parse_json, read_json
 from rankscope.io.formats import FORMATS, compression_in_name, format_in_name, table_endings
 from rankscope.io.formulas import restored_rows
 from rankscope.io.ids import as_id
+from rankscope.io.numbers import number_in
 from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
 from rankscope.light import LightRecord, field, replace
@@ -259,6 +260,7 @@ def in_rows(
     if query is None:
         hint = f"name it one of {', '.join(SCORE_COLUMNS['query'][:5])}"
         raise FormatError(f"{path} has no column for the query among {', '.join(columns[:8])}", hint=hint)
+    words = {column for column in columns if column.lower() == "text" and any(is_word(row[column]) for _, row in rows)}
     for number, row in rows:
         owner, where = stem_of(path) if system is None else str(row[system]), f"{path}:{number}"
         if name is not None and value is not None:
@@ -267,10 +269,15 @@ def in_rows(
             yield owner, str(row[name]), row[query], row[value], where
             continue
         for column in columns:
-            if column not in (query, system):
+            if column not in (query, system) and column not in words:  # what was asked is no score
                 by_system = system is None and alone
                 place = (column, measure or "score") if by_system else (owner, column)
                 yield *place, row[query], row.get(column), where
+
+
+def is_word(cell: Any) -> bool:
+    """Tell whether a cell holds a text that is no number, such as what was asked."""
+    return isinstance(cell, str) and bool(cell.strip()) and number_in(cell) is None
 
 
 def in_json(data: Any, path: Path, *, alone: bool, measure: str | None, lower: set[str]) -> Iterator[Cell]:

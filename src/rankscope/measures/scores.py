@@ -214,6 +214,8 @@ class Scores(Tabular, Rendered, Plotted, LightRecord, Mapping[str, RunScores]):
     """What must be known to read the numbers, such as how many queries a run does not answer."""
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Measures that are left out, as not all runs have them, and the runs that do not; of scores read from files."""
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """What was asked, by query, where queries are given."""
 
     @cached_property
     def by_name(self) -> dict[str, RunScores]:

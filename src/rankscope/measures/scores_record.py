@@ -137,6 +137,8 @@ class ScoresRecord(Record, kw_only=True):
     """what must be known to read the numbers"""
     bands: str | None = None
     """whose words stand beside the numbers, null where nobody asked for words"""
+    texts: dict[str, str] = msgspec.field(default_factory=dict)
+    """what was asked, by query; empty where queries are not given"""
 
 
 def scores_record(scores: Scores) -> ScoresRecord:
@@ -161,6 +163,7 @@ def scores_record(scores: Scores) -> ScoresRecord:
             for name, aggregate in zip(first.measures, first.aggregates, strict=True)
         },
         notes=list(scores.notes),
+        texts=dict(scores.texts),
     )
 
 
@@ -219,6 +222,7 @@ def scores_of_record(record: ScoresRecord) -> Scores:
         weighted_by=record.weights.column if record.weights else None,
         versions={name: fact.version for name, fact in facts.items() if fact.version is not None},
         notes=tuple(record.notes),
+        texts=record.texts,
     )
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope._version import __version__
+from rankscope.comparison.recommendation import listed, recommend
+from rankscope.comparison.verdict import short_words
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import show
 from rankscope.printable import counted
@@ -14,14 +16,30 @@ from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts import figure_of, figures
 from rankscope.report.charts.sources import identifier
-from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, VerdictBlock
-from rankscope.report.evaluation import mean_cells, mean_notes, queries
+from rankscope.report.comparison import range_cell
+from rankscope.report.comparison_pair import VERDICT_MARKS
+from rankscope.report.diagnosis_section import diagnosis_sections
+from rankscope.report.document import (
+    Block,
+    Bullets,
+    Estimates,
+    Figure,
+    Paragraph,
+    Report,
+    Section,
+    TableBlock,
+    VerdictBlock,
+)
+from rankscope.report.evaluation import best_first, mean_cells, mean_notes, number_cell, primary_of, queries
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 
 SHOWN_FAILURES = 20
 """A longer list of failed queries is folded."""
 SHOWN_REASONS = 5
 """So many reasons why queries failed are listed for a system, unless details are wanted."""
+LEFT_OUT = "left out of the comparison"
+"""Notes with these words belong to the answer."""
 LATENCY_NOTE = (
     "latency: of single queries, without the first ones after a start; queries/s: in batches where the system takes "
     "them, else as many at a time as it is asked"
@@ -31,21 +49,16 @@ LATENCY_NOTE = (
 def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bool = True) -> Report:
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
     project, results = benchmark.project, benchmark.collections
-    first: list[Block] = []
-    sections: list[Section] = []
-    footer: list[tuple[str, str]] = []
-    if benchmark.spreads:
-        first.append(comparison.spread_block(benchmark.spreads, project.primary))
-    if benchmark.why_no_spreads:
-        first.append(Paragraph(benchmark.why_no_spreads))
-    for result in results:
-        part = collection_report(result, benchmark, with_figures=with_figures, every_pair=every_pair)
-        if len(results) > 1:
-            part = named_after(part, result.name)
-            first.append(Paragraph(f"Collection {result.name}: {size_words(result)}."))
-        first += part.first_screen
-        sections += part.sections
-        footer += part.footer
+    reports = [collection_report(each, benchmark, with_figures=with_figures, every_pair=every_pair) for each in results]
+    if len(results) == 1:
+        first, sections, footer = reports[0].first_screen, list(reports[0].sections), list(reports[0].footer)
+    else:
+        first, sections, footer = tuple(first_of_several(benchmark)), [], []
+        for result, report in zip(results, reports, strict=True):
+            part = named_after(report, result.name)
+            sections.append(Section(result.name, part.first_screen, intro=f"{size_words(result)}."))
+            sections += part.sections
+            footer += part.footer
     parts = [
         [Cell(result.name), Cell(name), Cell(f"{part.n:,}", raw=str(part.n)), Cell(part.sha256)]
         for result in results
@@ -53,20 +66,105 @@ def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bo
     ]
     cited = [f"{result.name}: {result.about['citation']}" for result in results if result.about.get("citation")]
     searched = Table(["collection", "part", "n", "sha256"], parts, n_name_columns=2, notes=cited)
-    sections.append(Section("Collections", (TableBlock("What was searched", searched),)))
+    sections.append(Section("What was searched", (TableBlock("Docs, queries and judgments", searched),), folded=True))
     footer += [("project", f"{project.file} sha256:{project.sha256}"), ("rankscope", __version__)]
     if benchmark.command:
         footer.append(("command", benchmark.command))
+    return Report(title_of(benchmark), tuple(first), tuple(sections), tuple(dict.fromkeys(footer)))
+
+
+def title_of(benchmark: Benchmark) -> str:
+    """Return what was done, in a sentence: `bm25 and dense were compared on scifact.`"""
+    results = benchmark.collections
     systems = list(dict.fromkeys(system.name for result in results for system in result.systems))
     scored = [name for name in systems if any(name in (result.scores or ()) for result in results)] or systems
-    what = ", ".join(scored) if len(systems) <= 4 else f"{len(scored)} systems"
-    return Report(
-        title=f"{project.primary} · {what}{left_out_words(len(systems) - len(scored))} · "
-        f"{', '.join(result.name for result in results)}",
-        first_screen=tuple(first),
-        sections=tuple(sections),
-        footer=tuple(dict.fromkeys(footer)),
+    what = listed(scored) if len(scored) < 3 else f"{len(scored)} systems"
+    done = "was measured" if len(scored) == 1 else "were compared"
+    return f"{what} {done} on {listed([result.name for result in results])}"
+
+
+def first_of_several(benchmark: Benchmark) -> Iterator[Block]:
+    """Yield the answer over all collections, and a table of them, of systems, and of verdicts."""
+    results, primary = benchmark.collections, benchmark.project.primary
+    cautions = [f"{result.name}: {words}" for result in results for words in result_cautions(result, primary)]
+    yield answer_over_all(benchmark, tuple(cautions))
+    if any(result.scores is not None for result in results):
+        title = f"{primary} {'across languages' if benchmark.spreads else 'by collection'}"
+        yield TableBlock(title, across_table(benchmark))
+    if benchmark.why_no_spreads:
+        yield Paragraph(benchmark.why_no_spreads)
+
+
+def answer_over_all(benchmark: Benchmark, cautions: tuple[str, ...]) -> VerdictBlock:
+    """Return what to do on which collection; each is a family of its own, so that there is no verdict over all."""
+    results, primary = benchmark.collections, benchmark.project.primary
+    groups = [
+        replace(group, name=result.name if group.name is None else f"{result.name} {group.name}")
+        for result in results
+        if result.comparison is not None
+        for group in result.comparison.groups
+    ]
+    subject = f"{primary} · {counted(len(results), 'collection')}"
+    if not groups:
+        measured = [result.name for result in results if result.scores is not None]
+        headline = (
+            f"Measured on {listed(measured)}; there is nothing to compare." if measured else "Nothing was retrieved."
+        )
+        reason = "A comparison takes two systems on the same collection."
+        return VerdictBlock(headline, reason, "note" if measured else "fails", subject, cautions)
+    advice = recommend(groups, None, at="on")
+    reason = (
+        "Each collection is compared on its own, as a family of its own. There is no verdict over all of them: "
+        f"{counted(len(results), 'collection')} are not drawn from all that could be asked."
     )
+    return VerdictBlock(advice.text, reason, VERDICT_MARKS[advice.code], subject, cautions)
+
+
+def across_table(benchmark: Benchmark) -> Table:
+    """Return the primary measure by system and collection with the verdicts against the baseline, the best marked."""
+    primary, spreads = benchmark.project.primary, {spread.system: spread for spread in benchmark.spreads}
+    results = [result for result in benchmark.collections if result.scores is not None]
+    names = dict.fromkeys(system.name for result in results for system in result.systems)
+    ordered = sorted(names, key=lambda name: place_across(name, results, primary))
+    header, columns = ["system"], [[Cell(name) for name in ordered]]
+    for result in results:
+        cells = {} if result.scores is None else mean_cells(result.scores)
+        place = 0 if result.scores is None else result.scores.measures.index(primary)
+        header.append(result.name)
+        columns.append([cells[name][place] if name in cells else Cell("-") for name in ordered])
+        if words := verdicts_on(result):
+            header.append(f"verdict on {result.name}")
+            columns.append([Cell(words.get(name, "-")) for name in ordered])
+    if spreads:
+        header += ["mean", "lowest to highest"]
+        columns += [
+            [number_cell(or_nan(spreads[name].mean), None) if name in spreads else Cell("-") for name in ordered],
+            [range_cell(spreads[name]) if name in spreads else Cell("-") for name in ordered],
+        ]
+    notes = ["systems in the order of their mean over collections, each counting the same"]
+    baselines = dict.fromkeys(result.comparison.baseline for result in results if result.comparison is not None)
+    if len(baselines) == 1:
+        notes.insert(0, f"verdicts are against {next(iter(baselines))}, the baseline, on each collection alone")
+    if any(cell.text == "-" for column in columns for cell in column):
+        notes.append("-: not measured there")
+    kept = ("mean", "lowest to highest") if spreads else header[1:3]
+    return Table(header, list(zip(*columns, strict=True)), notes=notes, keep=kept)
+
+
+def verdicts_on(result: CollectionResult) -> dict[str, str]:
+    """Return the verdict on each system of a collection in a word or two; none where its queries are in groups."""
+    if result.comparison is None or len(result.comparison.groups) > 1:
+        return {}
+    words = {pair.b: short_words(pair.final_verdict.code, pair) for pair in result.comparison}
+    return {**words, str(result.comparison.baseline): "baseline"}
+
+
+def place_across(name: str, results: Sequence[CollectionResult], primary: str) -> tuple[int, float]:
+    """Return where a system stands in the table: those measured on more collections first, then by their mean."""
+    measured = [result.scores[name] for result in results if result.scores is not None and name in result.scores]
+    means = [scores.aggregate_of(primary).value for scores in measured]
+    sign = 1 if measured and primary in measured[0].lower_is_better else -1
+    return -len(measured), sign * sum(means) / max(len(means), 1)
 
 
 def left_out_words(n: int) -> str:
@@ -81,56 +179,62 @@ def collection_report(
     result: CollectionResult, benchmark: Benchmark, *, with_figures: bool, every_pair: bool
 ) -> Report:
     nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "fails", result.name)
-    base = Report(result.name, () if result.left_out else (nothing,), (), ())
+    base = Report(result.name, (nothing,), (), ())
     if result.comparison is not None:
         base = comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
-        n_left_out = len(result.systems) - len(result.comparison.systems)
-        base = replace(base, first_screen=tuple(with_left_out(block, n_left_out) for block in base.first_screen))
     elif result.scores is not None:
         base = evaluation_report.report_of(result.scores, with_figures=with_figures)
-    first = first_blocks(result, benchmark, base.first_screen, with_figures=with_figures)
-    details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
+    first = first_blocks(result, benchmark, with_cautions(base, result, benchmark.project.primary), with_figures)
+    costs = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),), folded=True)
     choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
     failures = failure_sections(result, every_reason=every_pair)
     alike = figures("overlap", "overlap", result.overlap) if with_figures and result.overlap is not None else []
-    shared = [Section("Overlap of the systems", tuple(alike))] if alike else []
-    sections = (details, *shared, *choices, *failures, *base.sections)
+    shared = [Section("Overlap of the systems", tuple(alike), folded=True)] if alike else []
+    lost: Iterable[Section] = ()
+    if every_pair and result.comparison is None and result.scores is not None and result.rankings is not None:
+        lost = diagnosis_sections(result.scores, result.rankings, primary=benchmark.project.primary)
+    sections = (*failures, *choices, *lost, *base.sections, costs, *shared)
     return replace(base, first_screen=tuple(first), sections=sections)
 
 
-def first_blocks(
-    result: CollectionResult, benchmark: Benchmark, answer: Iterable[Block], *, with_figures: bool
-) -> Iterator[Block]:
-    """Yield what stands on the first screen: what is left out, the answer, what failed, and quality beside cost."""
-    project = benchmark.project
+def with_cautions(base: Report, result: CollectionResult, primary: str) -> list[Block]:
+    """Return the first screen of a collection; the answer, which is its first block, says what limits it."""
+    answer, *others = base.first_screen
+    if not isinstance(answer, VerdictBlock):
+        return [answer, *others]
+    n_left_out = 0 if result.comparison is None else len(result.systems) - len(result.comparison.systems)
+    systems, dot, asked = answer.subject.rpartition(" · ")
+    subject = f"{systems}{left_out_words(n_left_out)}{dot}{asked}"
+    return [replace(answer, subject=subject, cautions=(*result_cautions(result, primary), *answer.cautions)), *others]
+
+
+def result_cautions(result: CollectionResult, primary: str) -> Iterator[str]:
+    """Yield which systems are left out and why, and which queries failed."""
     for system in result.left_out:
         if system.finding is not None:
-            words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
-            yield VerdictBlock(f"{system.name} is left out.", words, "fails", system.name)
-    yield from answer
-    failed = [failure_words(system, result, project.primary) for system in result.systems if system.failures]
-    if failed:
-        yield Bullets("Failed queries", tuple(failed))
+            yield f"{system.name} is left out: {system.finding.in_one_line}. To fix it, {system.finding.hint}."
+    yield from (note for note in result.notes if LEFT_OUT in note)
+    yield from (failure_words(system, result, primary) for system in result.systems if system.failures)
+
+
+def first_blocks(
+    result: CollectionResult, benchmark: Benchmark, answer: Sequence[Block], with_figures: bool
+) -> Iterator[Block]:
+    """Yield what stands on the first screen: the answer and its picture, quality beside cost, and what is to know."""
+    project = benchmark.project
+    n_before = next((i for i, block in enumerate(answer, 1) if isinstance(block, Estimates)), len(answer))
+    yield from answer[:n_before]
     yield TableBlock("Quality and cost", quality_table(result))
-    if result.scores is not None and project.bands is not None:
-        yield from evaluation_report.words_block(result.scores, project.bands)
     if with_figures:
         yield from figures("quality_latency", "collection", result, project.primary)
-        if result.scores is not None:
-            yield from figures("relevance_diversity", "scores", result.scores, project.primary)
-    notes = [*reuse_notes(result), *result.notes]
-    if len(benchmark.collections) > 1 and result.comparison:
-        notes.append("Each collection is a family of comparisons of its own.")
+    yield from answer[n_before:]
+    if result.scores is not None and project.bands is not None:
+        yield from evaluation_report.words_block(result.scores, project.bands)
+    if with_figures and result.scores is not None:
+        yield from figures("relevance_diversity", "scores", result.scores, project.primary)
+    notes = [*reuse_notes(result), *(note for note in result.notes if LEFT_OUT not in note)]
     if notes:
         yield Bullets("To know", tuple(notes))
-
-
-def with_left_out(block: Block, n: int) -> Block:
-    """Return a verdict whose subject, such as `nDCG@10 · 3 systems · 40 queries`, says how many others are left out."""
-    if not isinstance(block, VerdictBlock) or not block.subject:
-        return block
-    systems, dot, asked = block.subject.rpartition(" · ")
-    return replace(block, subject=f"{systems}{left_out_words(n)}{dot}{asked}")
 
 
 def failure_words(system: SystemResult, result: CollectionResult, primary: str) -> str:
@@ -182,7 +286,13 @@ def named_after(report: Report, name: str) -> Report:
         report,
         first_screen=tuple(map(named, report.first_screen)),
         sections=tuple(
-            replace(section, title=f"{name} · {section.title}", blocks=tuple(map(named, section.blocks)))
+            replace(
+                section,
+                title=f"{name} · {section.title}",
+                blocks=tuple(map(named, section.blocks)),
+                folded=True,
+                within=name,
+            )
             for section in report.sections
         ),
         footer=tuple((key if key in shared else f"{name} · {key}", value) for key, value in report.footer),
@@ -190,11 +300,13 @@ def named_after(report: Report, name: str) -> Report:
 
 
 def quality_table(result: CollectionResult) -> Table:
-    scores = result.scores
+    """Return means beside costs, the best system first."""
+    scores = None if result.scores is None else best_first(result.scores)
     measures = () if scores is None else scores.measures
     found = {} if scores is None else mean_cells(scores)
     rows = []
-    for system in result.systems:
+    places = {name: i for i, name in enumerate(found)}
+    for system in sorted(result.systems, key=lambda system: places.get(system.name, len(places))):
         cells = found.get(system.name) or [Cell("-") for _ in measures]
         costs = [*latency_cells(system.costs, ("p50", "p95")), amount_cell(system.costs.queries_per_second)]
         failed = "left out" if system.is_left_out else str(len(system.failures))
@@ -206,7 +318,8 @@ def quality_table(result: CollectionResult) -> Table:
         *(() if scores is None else mean_notes(scores)),
         *shared_request_notes(result),
     )
-    return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes)
+    kept = ("p50 ms",) if scores is None else (primary_of(scores), "p50 ms")
+    return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes, keep=kept)
 
 
 def latency_cells(costs: Costs, names: Sequence[str]) -> list[Cell]:
@@ -315,8 +428,10 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
     rows: list[list[Cell]] = []
     reasons: list[str] = []
     for system in result.systems:
-        texts = ((system.name, answer.query, answer.reason, str(answer.attempts)) for answer in system.failures)
-        rows += [list(map(Cell, row)) for row in texts]
+        rows += [
+            [Cell(system.name), *query_cells(one.query, one.text), Cell(one.reason), Cell(str(one.attempts))]
+            for one in system.failures
+        ]
         alike: dict[str, list[str]] = {}  # reasons that differ in numbers and quoted texts alone; the first is shown
         for answer in system.failures:
             alike.setdefault(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason), []).append(answer.reason)
@@ -330,6 +445,6 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
             others = "another reason" if n_other == 1 else f"{n_other} other reasons"
             reasons.append(f"{system.name}: and {n_more} more, for {others}; --details lists all.")
     if rows:
-        table = Table(["system", "query", "reason", "attempts"], rows, n_name_columns=3)
+        table = without_empty(Table(["system", "query", "id", "reason", "attempts"], rows, n_name_columns=4), "id")
         failed = TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)
         yield Section("Failures", (Bullets("Why", tuple(reasons)), failed))

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+import numpy as np
+
+from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
-from rankscope.comparison.records import Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
+from rankscope.comparison.recommendation import ALIKE, OPEN, TURNED, codes_against, recommend, recommend_in
+from rankscope.comparison.records import Code, Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
 from rankscope.light import replace
-from rankscope.measures.scores import Scores
+from rankscope.measures.scores import RunScores
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
+from rankscope.report.diagnosis_section import compared_sections
 from rankscope.report.evaluation import (
     footer,
     mean_cells,
@@ -26,6 +31,7 @@ from rankscope.report.evaluation import (
 )
 from rankscope.report.evaluation import notes as evaluation_notes
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 from rankscope.stats.family import CORRECTIONS
 
 DETAILED = 8
@@ -37,19 +43,13 @@ TOO_MANY_ROWS = 1_500
 """A longer table of pairs is nothing to read; programs find it in the JSON record."""
 MOST_REASONS = 60
 """Reasons beside a table of verdicts; of more pairs than this the JSON record has them."""
+MANY_REASONS = 8
+"""A longer list of them is shown on demand."""
+MANY_SCORES = 60_000
+"""More scores than this would make a page heavy that nobody reads to the end."""
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
-WAYS = {
-    "probably better than": ("probably_better",),
-    "not told apart from": ("cannot_tell", "too_few"),
-    "equal in every score to": ("identical",),
-    "practically the same as": ("same",),
-    "not safe to call against": ("not_safe",),
-    "not comparable with": ("not_comparable",),
-    "worse than": ("worse", "probably_worse"),
-}
-"""How the leader stands to others, by the verdicts on it against them."""
 CHECKED: dict[str, tuple[doc.Mark, str]] = {
     "stands": ("fine", "The verdict would survive relevant docs among the others."),
     "cautious": ("look", "The verdict would not survive unusually many relevant docs among the others."),
@@ -62,19 +62,32 @@ def report_of(
     comparison: Comparison, *, command: str = "", with_figures: bool = True, every_pair: bool = True
 ) -> doc.Report:
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
-    first: list[doc.Block] = []
+    first: list[doc.Block] = list(answer_over_groups(comparison))
     sections: list[doc.Section] = []
+    if every_pair:  # it takes a look at the docs, which a short text does without
+        sections += compared_sections(comparison)
     for group in comparison.groups:
-        first += first_screen(comparison, group)
+        first += first_screen(comparison, group, with_figures=with_figures)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
     if comparison.languages:
         first.append(spread_block(comparison.languages, comparison.primary))
     return doc.Report(
         title=title_of(comparison),
         first_screen=tuple(first),
-        sections=(*sections, method_section(comparison)),
+        sections=(*sections, specialist_section(comparison)),
         footer=(("seed", str(comparison.settings.seed)), *footer(comparison.scores, command)),
     )
+
+
+def answer_over_groups(comparison: Comparison) -> Iterator[doc.VerdictBlock]:
+    """Yield what to do in each group of queries, where there are several; then each has an answer of its own."""
+    if len(comparison.groups) < 2:
+        return
+    advice = comparison.recommendation or recommend(comparison.groups, comparison.baseline)
+    names = f"{len(comparison.groups)} groups by {comparison.isolated_by}"
+    subject = f"{comparison.primary} · {len(comparison.systems)} systems · {names}"
+    reason = "Each group of queries is compared on its own; the verdicts on them follow, and hold together."
+    yield doc.VerdictBlock(advice.text, reason, parts.VERDICT_MARKS[advice.code], subject)
 
 
 def title_of(comparison: Comparison) -> str:
@@ -86,7 +99,8 @@ def title_of(comparison: Comparison) -> str:
 
 def report_without_scores(comparison: Comparison) -> doc.Report:
     """Return what can be shown of a comparison that was read back: its first screen."""
-    first = [block for group in comparison.groups for block in first_screen(comparison, group)]
+    first: list[doc.Block] = list(answer_over_groups(comparison))
+    first += (block for group in comparison.groups for block in first_screen(comparison, group, with_figures=False))
     if comparison.languages:
         first.append(spread_block(comparison.languages, comparison.primary))
     lacking = "This comparison was read back; with_scores(scores) adds the scores per query, and with them the details."
@@ -104,36 +118,64 @@ def report_without_scores(comparison: Comparison) -> doc.Report:
     )
 
 
-def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[doc.Block]:
+def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: bool) -> Iterator[doc.Block]:
+    """Yield the answer, what it was measured on, the numbers it rests on, and the picture."""
     if len(group.compared) == 1:
         pair = group.compared[0]
-        yield parts.verdict_block(pair, group)
+        yield parts.answer_block(comparison, pair, group)
+        yield doc.Paragraph(measured_words(comparison, group))
+        yield parts.facts_of(comparison, group, pair)
         yield estimates_of(comparison, group)
         yield doc.Signals("Can I trust it?", tuple(signals(comparison, pair)))
-        if comparison.has_scores:
-            yield doc.TableBlock(parts.in_group("All measures", group), parts.measures_table(comparison, group, pair))
-        yield doc.Paragraph(parts.power_words(comparison, pair))
         return
     yield leader_block(comparison, group)
-    if len(group.compared) <= LONG_FIGURE:
+    yield doc.Paragraph(measured_words(comparison, group))
+    if group.leaderboard:
+        yield counts_block(comparison, group)
         yield estimates_of(comparison, group)
-    if len(group.compared) > TOO_MANY_ROWS:
+    if with_figures and comparison.baseline is None and group is comparison.groups[0]:
+        yield from figures("matrix", "comparison", comparison)
+    pairs = comparison.pairs_in_order(group)
+    if len(pairs) > TOO_MANY_ROWS:
         stored = "in the JSON record and the CSV table (-o FILE.csv)"
-        yield doc.Paragraph(f"The {len(group.compared):,} verdicts are {stored}.")
+        yield doc.Paragraph(f"The {len(pairs):,} verdicts are {stored}.")
         return
-    table = verdict_table(comparison, group.compared)
-    yield doc.TableBlock(parts.in_group("Verdicts", group), table, folded=len(group.compared) > MANY_ROWS)
-    reasons = tuple(reason_lines(group))
-    if reasons:
-        yield doc.Bullets(parts.in_group("Why, where the interval alone does not say", group), reasons)
-    if any(part.requested for part in group.compared[0].strata or ()):
+    table = verdict_table(comparison, group, pairs)
+    yield doc.TableBlock(parts.in_group("Verdicts", group), table, folded=len(pairs) > MANY_ROWS)
+    if any(part.requested for part in pairs[0].strata or ()):
         yield doc.TableBlock(parts.in_group(f"{comparison.primary} by stratum", group), strata_table(comparison, group))
 
 
-def reason_lines(group: QueryGroup) -> Iterator[str]:
+def measured_words(comparison: Comparison, group: QueryGroup) -> str:
+    """Say what the answer rests on: the measure, the queries, and how much of the results is judged."""
+    pair, qrels = group.compared[0], comparison.qrels.path
+    where = f" of {Path(qrels).name}" if qrels else ""
+    words = (
+        f"Measured by {wording.measure_words(pair)} on {parts.in_group(queries(len(group.query_ids)), group)}{where}"
+    )
+    if comparison.cluster:
+        words += f" in {max(each.n_units for each in group.compared)} clusters by {comparison.cluster}"
+    if comparison.weights:
+        words += f", weighted by {comparison.weights}"
+    shares: dict[str, float] = {}
+    for each in group.compared:
+        if each.judged is not None:
+            shares |= {each.a: or_nan(each.judged.a), each.b: or_nan(each.judged.b)}
+    known = [share for share in shares.values() if not math.isnan(share)]
+    if pair.judged is None or not known:
+        return f"{words}. How much of the results is judged is not known here."
+    among = "results" if pair.judged.depth is None else f"first {pair.judged.depth} results"
+    low, high = f"{min(known):.0%}", f"{max(known):.0%}"
+    span = low if low == high else f"{low} to {high}"
+    if len(shares) == 2:
+        span = " and ".join(f"{share:.0%} ({name})" for name, share in shares.items())
+    return f"{words}. Judged of the {among}: {span}."
+
+
+def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
     """Yield what the table of verdicts cannot show: what unjudged docs do to them, and what is left out."""
     said = []
-    for item in group.compared:
+    for item in comparison.pairs_in_order(group):
         verdict, words = item.final_verdict, []
         if verdict.because == "unjudged" or verdict.code == "not_comparable":
             words.append(f"{verdict.text} {verdict.reason}")
@@ -153,44 +195,17 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
 
 def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     """Return the answer where there are many systems, from the verdicts on their pairs and nothing else."""
-    board = group.leaderboard
-    subject = f"{comparison.primary} · {len(board)} systems · {parts.in_group(queries(len(group.query_ids)), group)}"
-    if not board:
-        return doc.VerdictBlock("Cannot tell.", "No query has a score.", "unsure", subject)
-    top, ahead = board[0], ahead_words(comparison, group)
-    if comparison.baseline is not None:
-        headline = f"Verdicts against {comparison.baseline}: {verdict_counts(group)}."
-        return doc.VerdictBlock(headline, f"{ahead}.", "note", subject)
-    if all(item.final_verdict.code in ("same", "identical") and not item.differs for item in group.compared):
-        identical = all(item.final_verdict.code == "identical" for item in group.compared)
-        headline = "All rankings are identical." if identical else "No query's score differs between any two systems."
-        return doc.VerdictBlock(headline, f"{ahead}.", "same", subject)
-    n_units = max(item.n_units for item in group.compared)
-    if n_units < wording.MIN_UNITS:
-        word = wording.unit_word(group.compared[0])
-        return doc.VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "unsure", subject)
-    if not group.is_over_same_queries:
-        return doc.VerdictBlock(f"Verdicts on all pairs: {verdict_counts(group)}.", f"{ahead}.", "unsure", subject)
-    codes = codes_against(top.system, group)
-    ways = {way: [name for name, code in codes.items() if code in which] for way, which in WAYS.items()}
-    named = [
-        f"{way} {', '.join(names[:5])}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        for way, names in ways.items()
-        if names
-    ]
-    n_better = sum(code == "better" for code in codes.values())
-    leader = "It" if board[1].mean != top.mean else top.system
-    reason = f"{ahead}. {leader} is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
-    if n_better == len(codes):
-        reason = f"{ahead}, better than each of the others."
-        return doc.VerdictBlock(f"{top.system} is the best.", reason, "better", subject)
-    if n_better + len(ways["probably better than"]) == len(codes):
-        return doc.VerdictBlock(f"{top.system} is probably the best.", reason, "probably_better", subject)
-    n_open = len(codes) - n_better - len(ways["probably better than"])
-    headline = f"{top.system} leads, but is not shown to be better than {n_open} of {len(codes)} others."
-    if board[1].mean == top.mean:
-        headline = f"{top.system} and {board[1].system} have the same mean; neither is shown to be better."
-    return doc.VerdictBlock(headline, reason, "unsure", subject)
+    advice = group.recommendation or recommend_in(group, comparison.baseline)
+    n_systems = len(group.leaderboard) or len(comparison.systems)
+    subject = f"{comparison.primary} · {n_systems} systems · {parts.in_group(queries(len(group.query_ids)), group)}"
+    reason = "No query has a score."
+    if group.leaderboard:
+        reason = f"{ahead_words(comparison, group)}."
+        if comparison.baseline is not None and len(group.compared) > 1:
+            reason += (
+                f" Each is compared with {comparison.baseline}, not with the others; comparing all pairs does that."
+            )
+    return doc.VerdictBlock(advice.text, reason, parts.VERDICT_MARKS[advice.code], subject)
 
 
 def ahead_words(comparison: Comparison, group: QueryGroup) -> str:
@@ -201,15 +216,11 @@ def ahead_words(comparison: Comparison, group: QueryGroup) -> str:
     if len({place.mean for place in board}) == 1:
         return f"All {len(board)} systems have the same mean {comparison.primary}: {top.mean:.3f}"
     interval = f" ({top.ci.level * 100:.4g}% CI {top.ci.low:.3f} to {top.ci.high:.3f})" if top.ci else ""
-    return f"{leaders_of(board)} the best mean {comparison.primary}: {top.mean:.3f}{interval}"
-
-
-def verdict_counts(group: QueryGroup) -> str:
-    """Say how often there is each verdict: better (2), cannot tell (1)."""
-    order = list(wording.WORDS)
-    compared = sorted(group.compared, key=lambda pair: order.index(pair.final_verdict.code))
-    found = Counter(wording.short_words(pair.final_verdict.code, pair) for pair in compared)
-    return ", ".join(f"{words} ({n})" for words, n in found.items())
+    words = f"{leaders_of(board)} the best mean {comparison.primary}: {top.mean:.3f}{interval}"
+    own = next((place.mean for place in board if place.system == comparison.baseline), None)
+    if own is not None and own != top.mean:
+        words += f"; {comparison.baseline}, the baseline, has {own:.3f}"
+    return words
 
 
 def leaders_of(board: Sequence[LeaderboardRow]) -> str:
@@ -220,42 +231,93 @@ def leaders_of(board: Sequence[LeaderboardRow]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]} share" if len(names) <= 5 else f"{len(names)} systems share"
 
 
-def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
-    """Return the verdict on a system against each other one, as if it were the challenger."""
-    turned = {"better": "worse", "probably_better": "probably_worse"}
-    turned |= {after: before for before, after in turned.items()}
-    found: dict[str, str] = {}
-    for item in group.compared:
-        code = item.final_verdict.code
-        if code == "same" and not item.differs:
-            code = "identical"
-        if item.b == system:
-            found[item.a] = code
-        elif item.a == system:
-            found[item.b] = turned.get(code, code)
-    return found
+def reference_of(comparison: Comparison, group: QueryGroup) -> str:
+    """Return the system that the others are shown against: the baseline, else the one with the best mean."""
+    return comparison.baseline or group.leaderboard[0].system
+
+
+def pairs_with(reference: str, comparison: Comparison, group: QueryGroup) -> Iterator[tuple[str, PairResult, Code]]:
+    """Yield each other system with its pair and the verdict on it against the reference, in the order of the report."""
+    pair_of = {}
+    for pair in group.compared:
+        if reference in (pair.a, pair.b):
+            pair_of[pair.b if pair.a == reference else pair.a] = pair
+    for name in comparison.systems_in_order(group):
+        if name in pair_of:
+            pair = pair_of[name]
+            code = pair.final_verdict.code
+            yield name, pair, code if pair.b == name else TURNED.get(code, code)
+
+
+def counts_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictCounts:
+    """Return how many systems have which verdict against the baseline, or the one with the best mean."""
+    reference = reference_of(comparison, group)
+    found: dict[str, tuple[Code, list[str]]] = {}
+    for name, pair, code in pairs_with(reference, comparison, group):
+        found.setdefault(wording.short_words(code, pair), (code, []))[1].append(name)
+    order = list(wording.WORDS)
+    groups = sorted(found.items(), key=lambda item: order.index(item[1][0]))
+    role = "the baseline" if comparison.baseline else "which has the best mean"
+    return doc.VerdictCounts(
+        parts.in_group(f"Against {reference}, {role}", group),
+        tuple(doc.VerdictCount(parts.VERDICT_MARKS[code], words, tuple(names)) for words, (code, names) in groups),
+    )
 
 
 def estimates_of(comparison: Comparison, group: QueryGroup) -> doc.Estimates:
+    """Return the differences from the baseline, or from the system with the best mean, in the order of the report."""
     first = group.compared[0]
     marks = f"zero and {parts.whose_margin(comparison)} are marked" if first.margin else "zero is marked"
     level = wording.level_words(first).replace("CI", "interval")
-    against = f" from {comparison.baseline}" if comparison.baseline else ""
-    return doc.Estimates(
-        parts.in_group(f"Difference{against} with its {level}; {marks}", group),
-        tuple(
-            doc.Estimate(
-                c.b if comparison.baseline else f"{c.b} - {c.a}",
-                c.delta,
-                or_nan(c.ci.low),
-                or_nan(c.ci.high),
-                f"{wording.with_sign(c.delta, c)} ({wording.interval_words(c)})",
-            )
-            for c in group.compared
-            if c.delta is not None
-        ),
-        first.margin,
-    )
+    if len(group.compared) == 1:
+        name = first.b if comparison.baseline else f"{first.b} - {first.a}"
+        against = f" from {comparison.baseline}" if comparison.baseline else ""
+        rows = [estimate_of(name, first, first.final_verdict.code)] if first.delta is not None else []
+    else:
+        reference = reference_of(comparison, group)
+        against = f" from {reference}"
+        rows = [
+            estimate_of(name, pair, code, turned=pair.a == name)
+            for name, pair, code in pairs_with(reference, comparison, group)
+            if pair.delta is not None
+        ]
+        rows = with_reference(rows, reference, comparison, group)
+    title = f"Difference{against} in {comparison.primary} with its {level}; {marks}"
+    if len(rows) > LONG_FIGURE:
+        title += f"; the first {LONG_FIGURE} of {len(rows)} systems"
+    return doc.Estimates(parts.in_group(title, group), tuple(rows[:LONG_FIGURE]), first.margin)
+
+
+def estimate_of(name: str, pair: PairResult, code: Code, *, turned: bool = False) -> doc.Estimate:
+    """Return a difference as it is drawn; turned where it is that of the pair's first system."""
+    delta, low, high = or_nan(pair.delta), or_nan(pair.ci.low), or_nan(pair.ci.high)
+    words = f"{wording.with_sign(pair.delta, pair)} ({wording.interval_words(pair)})"
+    if turned:
+        delta, low, high = -delta, -high, -low
+        interval = wording.interval_words(pair)
+        if pair.ci.low is not None and pair.standard_error:
+            ends = f"{wording.with_sign(low, pair)} to {wording.with_sign(high, pair)}"
+            interval = f"{wording.level_words(pair)} {ends}"
+        words = f"{wording.with_sign(delta, pair)} ({interval})"
+    short = ""
+    if pair.ci.low is not None and pair.standard_error:
+        value, start, end = (wording.with_sign(number, pair) for number in (delta, low, high))
+        short = f"{value} [{start}, {end}]"
+    mark, verdict = parts.VERDICT_MARKS[code], wording.short_words(code, pair)
+    return doc.Estimate(name, delta, low, high, words, mark, verdict, short)
+
+
+def with_reference(
+    rows: list[doc.Estimate], reference: str, comparison: Comparison, group: QueryGroup
+) -> list[doc.Estimate]:
+    """Return the rows with that of the system itself in its place, which is where zero is."""
+    mean = next((place.mean for place in group.leaderboard if place.system == reference), None)
+    if mean is None:
+        return rows
+    role = "baseline" if comparison.baseline else "best mean"
+    own = doc.Estimate(reference, None, None, None, f"{mean:.3f}, the {role}", None, role)
+    order = comparison.systems_in_order(group)
+    return sorted([*rows, own], key=lambda row: order.index(row.name))
 
 
 def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
@@ -301,21 +363,29 @@ def judged_signal(pair: PairResult) -> doc.Signal:
     return doc.Signal("Judgments", mark, f"{words} {outcome}")
 
 
-def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
+def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[PairResult]) -> Table:
+    """Return the verdicts in the order of the report; the baseline has a row in its place."""
     other = [] if comparison.baseline else ["against"]
-    pair = pairs[0]
-    header = ["system", *other, "verdict", "mean", "Δ", wording.level_words(pair), "p (adj.)", "d_z", "W / T / L"]
+    pair, best = pairs[0], best_systems(comparison, group)
+    level = wording.level_words(pair)
+    header = ["system", *other, "verdict", comparison.primary, "Δ", level, "p (adj.)", "d_z", "W / T / L"]
     rows = [
         [
             Cell(c.b),
             *(Cell(c.a) for _ in other),
             Cell(wording.short_words(c.final_verdict.code, c)),
-            number_cell(or_nan(c.mean.b), None),
+            replace(number_cell(or_nan(c.mean.b), None), best=not other and c.b in best),
             *parts.difference_cells(c, wording.decimals(c)),
             *parts.effect_cells(c),
         ]
         for c in pairs
     ]
+    own = next((place for place in group.leaderboard if place.system == comparison.baseline), None)
+    if own is not None:
+        mean = replace(number_cell(own.mean, None), best=own.system in best)
+        rows.append([Cell(own.system), Cell("baseline"), mean, *(Cell("-") for _ in header[3:])])
+        place = {name: i for i, name in enumerate(comparison.systems_in_order(group))}
+        rows.sort(key=lambda row: place[row[0].text])
     sizes = sorted({c.n_queries for c in pairs})
     n_words = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
     if pair.clustered:
@@ -330,7 +400,27 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
     few = next((c for c in pairs if c.n_units < wording.MIN_UNITS and c.differs), None)
     if few:
         notes.append(parts.few_units_note(few))
-    return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z", "mean"))
+    if not other and len(best) > 1:
+        notes.append("marked as best: the best mean, and those that the verdicts do not tell apart from it")
+    kept = ("verdict", comparison.primary)
+    return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z"), keep=kept)
+
+
+def best_systems(comparison: Comparison, group: QueryGroup) -> set[str]:
+    """Return the systems with the best mean, and those that the verdicts do not tell apart from it.
+
+    Where only a baseline was compared with all others there are verdicts on the best one if it is the baseline itself.
+    """
+    board = group.leaderboard
+    if not board or not group.is_over_same_queries:
+        return set()
+    best = {place.system for place in board if place.mean == board[0].mean}
+    if len(best) == len(board):
+        return set()
+    if comparison.baseline in (None, board[0].system):
+        codes = codes_against(board[0].system, group)
+        best |= {name for name, code in codes.items() if code in (*OPEN, *ALIKE)}
+    return best
 
 
 def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
@@ -344,58 +434,102 @@ def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
                 means[place][pair.b] = or_nan(part.mean.b)
                 sizes[place] = part.n_queries
     better = min if group.compared[0].lower_is_better else max
+    systems = comparison.systems_in_order(group)
     rows = []
     for place, of_system in means.items():
         known = [value for value in of_system.values() if not math.isnan(value)]
         best = better(known) if len(set(known)) > 1 else None
-        cells = [number_cell(of_system.get(name, math.nan), best) for name in comparison.systems]
+        cells = [number_cell(of_system.get(name, math.nan), best) for name in systems]
         rows.append([Cell(place[0]), Cell(place[1]), Cell(str(sizes[place])), *cells])
     few = [" ".join(place) for place, n in sizes.items() if n < wording.MIN_UNITS]
     notes = (
         "exploratory; the sections on pairs hold intervals and tests",
         *(f"too few queries: {name}" for name in few),
     )
-    return Table(["by", "value", "n", *comparison.systems], rows, n_name_columns=2, notes=notes)
+    return Table(["by", "value", "n", *systems], rows, n_name_columns=2, notes=notes)
 
 
 def group_sections(
     comparison: Comparison, group: QueryGroup, *, with_figures: bool, every_pair: bool
 ) -> Iterator[doc.Section]:
+    """Yield the details: of one pair in sections of their own, of many in one section a pair, opened on demand."""
+    pairs = comparison.pairs_in_order(group)
+    if len(pairs) == 1:
+        yield from parts.pair_sections(comparison, group, pairs[0], with_figures=with_figures)
+    reasons = tuple(reason_lines(comparison, group))
+    if reasons and len(pairs) > 1:
+        title = parts.in_group("Why, where the interval alone does not say", group)
+        yield doc.Section(title, (doc.Bullets("", reasons),), folded=len(reasons) > MANY_REASONS)
     title = "Leaderboard" if comparison.baseline is None else "Means"
     blocks: list[doc.Block] = [doc.TableBlock(title, leaderboard_table(comparison, group))]
     if not comparison.isolated_by:
-        blocks.append(doc.TableBlock("All measures", means_table(comparison.scores)))
-        if with_figures and len(comparison.systems) <= MANY_SYSTEMS:
+        blocks.append(doc.TableBlock("All measures", means_table(comparison, group)))
+        if with_figures and 2 < len(comparison.systems) <= MANY_SYSTEMS:
             for kind in ("systems", "distribution"):
                 blocks += figures(kind, "comparison", comparison)
-    yield doc.Section(parts.in_group("Systems", group), tuple(blocks))
+    yield doc.Section(parts.in_group("Systems", group), tuple(blocks), folded=len(pairs) == 1)
+    if len(pairs) > 1:
+        yield from sections_of_pairs(comparison, group, pairs, with_figures=with_figures, every_pair=every_pair)
+    yield every_query_section(comparison, group)
+
+
+def sections_of_pairs(
+    comparison: Comparison, group: QueryGroup, pairs: Sequence[PairResult], *, with_figures: bool, every_pair: bool
+) -> Iterator[doc.Section]:
+    """Yield a section for each of the best pairs, and say where the others are."""
     most = DETAILED if with_figures else DETAILED_IN_TEXT
-    top = group.leaderboard[0].system if group.leaderboard else ""
-    ordered = sorted(group.compared, key=lambda item: top not in (item.a, item.b))
-    detailed = ordered[: most if every_pair or len(ordered) == 1 else 0]
+    detailed = pairs[: most if every_pair else 0]
     for pair in detailed:
         yield parts.pair_section(comparison, group, pair, with_figures=with_figures)
-    if len(ordered) > len(detailed):
-        left = f"{len(ordered) - len(detailed)} more pairs are in the tables above, and in full in the JSON record"
-        words = doc.Paragraph(f"{left}{'' if every_pair else '; --details prints them here'}.")
+    if len(pairs) > len(detailed):
+        n = len(pairs) - len(detailed)
+        left = f"{counted(n, 'pair')} more" if detailed else counted(n, "pair")
+        where = f"{left} {'is' if n == 1 else 'are'} in the tables above, and in full in the JSON record"
+        words = doc.Paragraph(f"{where}{'' if every_pair else '; --details prints them here'}.")
         yield doc.Section(parts.in_group("Other pairs" if detailed else "Pairs", group), (words,))
-    columns = {
-        name: dict(zip(run.query_ids, run.column(comparison.primary).tolist(), strict=True))
-        for name, run in comparison.scores.items()
-    }
+
+
+def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Section:
+    """Return the scores of every query; of very many systems those of the best and the baseline, and the spread."""
+    names = comparison.systems_in_order(group)
+    values = {name: scores_on(group, comparison.scores[name], comparison.primary) for name in names}
+    intro = ""
+    if len(names) * len(group.query_ids) > MANY_SCORES:
+        shown = list(dict.fromkeys([names[0], reference_of(comparison, group) if group.leaderboard else names[0]]))
+        stacked = np.column_stack(list(values.values()))
+        known = ~np.isnan(stacked).all(axis=1)
+        spread = {}
+        for name, of in (("lowest", np.nanmin), ("median", np.nanmedian), ("highest", np.nanmax)):
+            spread[f"{name} of all"] = np.full(len(stacked), math.nan)
+            spread[f"{name} of all"][known] = of(stacked[known], axis=1)
+        values = {**{name: values[name] for name in shown}, **spread}
+        intro = (
+            f"Of {len(names)} systems these are {' and '.join(shown)}, and how far all of them spread; evaluate "
+            "--per-query writes the scores of every system."
+        )
+    columns = [column.tolist() for column in values.values()]
     rows = [
-        [Cell(query), *(number_cell(column.get(query, math.nan), None) for column in columns.values())]
-        for query in group.query_ids
+        [*query_cells(query, comparison.texts.query(query)), *(number_cell(score, None) for score in scores)]
+        for query, scores in zip(group.query_ids, zip(*columns, strict=True), strict=True)
     ]
     title = parts.in_group(f"{comparison.primary} of every query", group)
-    table = doc.TableBlock(title, Table(["query", *columns], rows), folded=True)
-    yield doc.Section(parts.in_group("Every query", group), (table,))
+    scored = without_empty(Table(["query", "id", *values], rows, n_name_columns=2), "id")
+    table = doc.TableBlock(title, scored, folded=True)
+    return doc.Section(parts.in_group("Every query", group), (table,), intro)
+
+
+def scores_on(group: QueryGroup, run: RunScores, measure: str) -> Floats:
+    """Return what a run scores on every query of a group; NaN where there is none."""
+    if run.query_ids == group.query_ids:
+        return run.column(measure)
+    scores = dict(zip(run.query_ids, run.column(measure).tolist(), strict=True))
+    return np.array([scores.get(query, math.nan) for query in group.query_ids])
 
 
 def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
     """Return the systems, best mean first; where all pairs were compared, with ranks and marks by the verdicts."""
     board = group.leaderboard
-    by_verdict = comparison.baseline is None
+    by_verdict, best = comparison.baseline is None, best_systems(comparison, group)
     numbered = by_verdict and len(board) <= MANY_SYSTEMS
     place_of = {place.system: i for i, place in enumerate(board, 1)}
     rows = []
@@ -407,7 +541,7 @@ def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
             [
                 *rank,
                 Cell(f"{i} {place.system}" if numbered else place.system),
-                Cell(doc.marked(f"{place.mean:.4f}", marks), raw=repr(place.mean)),
+                Cell(doc.marked(f"{place.mean:.4f}", marks), raw=repr(place.mean), best=place.system in best),
                 Cell(interval),
                 Cell(str(place.n_queries)),
             ]
@@ -426,12 +560,17 @@ def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
     return Table(header, rows, n_name_columns=len(header) - 3, notes=notes)
 
 
-def means_table(scores: Scores) -> Table:
+def means_table(comparison: Comparison, group: QueryGroup) -> Table:
     """Return every system's mean of every measure; other tools' scores have no policies to tell of."""
+    scores = comparison.scores
     if scores.policies:
-        return summary_table(scores)
-    rows = [[Cell(name), *(replace(cell, best=False) for cell in cells)] for name, cells in mean_cells(scores).items()]
-    return Table(["system", *scores.measures], rows, notes=(*evaluation_notes(scores), *mean_notes(scores)))
+        table = summary_table(scores)
+    else:
+        cells = mean_cells(scores).items()
+        rows = [[Cell(name), *(replace(cell, best=False) for cell in row)] for name, row in cells]
+        table = Table(["system", *scores.measures], rows, notes=(*evaluation_notes(scores), *mean_notes(scores)))
+    row_of = {row[0].text: row for row in table.rows}
+    return replace(table, rows=[row_of[name] for name in comparison.systems_in_order(group)])
 
 
 def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBlock:
@@ -441,19 +580,26 @@ def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBl
             Cell(spread.system),
             *(number_cell(or_nan(value), None) for value in spread.by_language.values()),
             number_cell(or_nan(spread.mean), None),
-            Cell(f"{or_nan(spread.variance):.6f}", raw=parts.raw(spread.variance)),
+            range_cell(spread),
         ]
         for spread in spreads
     ]
-    note = (
-        f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same; "
-        "the variance is between them, divided by their number"
-    )
-    table = Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
-    return doc.TableBlock(f"Across languages, {measure}", table)
+    note = f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same"
+    table = Table(["system", *languages, "mean", "lowest to highest"], rows, notes=(note,), keep=("mean",))
+    return doc.TableBlock(f"{measure} across languages", table)
 
 
-def method_section(comparison: Comparison) -> doc.Section:
+def range_cell(spread: LanguageSpread) -> Cell:
+    """Return how far the languages lie apart, as people read it: the lowest and the highest, with their languages."""
+    known = sorted((value, language) for language, value in spread.by_language.items() if value is not None)
+    if not known:
+        return Cell("-")
+    (low, lowest), (high, highest) = known[0], known[-1]
+    return Cell(f"{low:.3f} ({lowest}) to {high:.3f} ({highest})", raw=repr(high - low))
+
+
+def specialist_section(comparison: Comparison) -> doc.Section:
+    """Return what only those ask for who want to know how it was computed, shown on demand."""
     s = comparison.settings
     flips = max((item.p.n_resamples for item in comparison), default=s.n_resamples)
     unit = "cluster" if comparison.cluster else "query"
@@ -482,4 +628,10 @@ def method_section(comparison: Comparison) -> doc.Section:
         items.append(f"Queries are weighted by {comparison.weights}.")
     if comparison.isolated_by:
         items.append("All groups of this comparison are one family: their verdicts hold together.")
-    return doc.Section("How this was computed", (doc.Bullets("Method", (*items, *comparison.notes)),))
+    blocks: list[doc.Block] = [doc.Bullets("How this was computed", (*items, *comparison.notes))]
+    for group in comparison.groups:
+        if len(group.compared) == 1:
+            pair = group.compared[0]
+            blocks.append(doc.Paragraph(parts.power_words(comparison, pair)))
+            blocks += parts.other_tests(pair)
+    return doc.Section("For the specialist", tuple(blocks), folded=True)

@@ -10,23 +10,39 @@ import numpy as np
 from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
-from rankscope.comparison.records import Code, Comparison, PairResult, QueryChange, QueryGroup, Stratum
+from rankscope.comparison.known_measures import known_measure
+from rankscope.comparison.recommendation import recommend_in
+from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import (
     MIN_UNITS,
     decimals,
     few_differ_words,
     finds_nothing_words,
+    interval_words,
     measure_words,
     unit_word,
     with_sign,
 )
+from rankscope.data.texts import Texts, beginning
 from rankscope.printable import counted
-from rankscope.records import or_nan
+from rankscope.records import or_nan, replace
+from rankscope.report.changed_queries import changed_queries
 from rankscope.report.charts import figures
 from rankscope.report.charts.sources import pair_scores
-from rankscope.report.document import Block, Bullets, Mark, Paragraph, Section, TableBlock, VerdictBlock
+from rankscope.report.document import (
+    Block,
+    Bullets,
+    Fact,
+    Facts,
+    Mark,
+    Paragraph,
+    Section,
+    TableBlock,
+    VerdictBlock,
+)
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import doc_cells, query_cells, without_empty
 from rankscope.stats.family import CORRECTIONS
 
 VERDICT_MARKS: dict[Code, Mark] = {
@@ -43,9 +59,12 @@ VERDICT_MARKS: dict[Code, Mark] = {
 }
 FEW_PAIRS = 6
 """With more pairs than this, a page has no room for a point per query and pair."""
+NOTHING_FOUND = ("nDCG", "DCG", "P", "R", "RR", "AP", "Success", "ERR")
+"""Measures whose score at a depth is 0 exactly where nothing useful stands above it."""
 SHOWN_RANKS = 10
-LONGEST_TEXT = 80
-"""A longer text of a query is cut."""
+NO_TEXTS = Texts()
+SHORT_QUERY = 40
+"""So much of a query's text is quoted within a sentence."""
 SHOWN_DOCS = 20
 """A longer list of docs to judge is folded."""
 
@@ -55,22 +74,73 @@ def in_group(title: str, group: QueryGroup) -> str:
     return f"{title}, {group.name}" if group.name else title
 
 
-def verdict_block(pair: PairResult, group: QueryGroup) -> VerdictBlock:
-    verdict = pair.final_verdict
-    subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
-    return VerdictBlock(
-        verdict.text, verdict.reason, VERDICT_MARKS[verdict.code], subject, (*verdict.cautions, *missing_words(pair))
+def answer_block(comparison: Comparison, pair: PairResult, group: QueryGroup) -> VerdictBlock:
+    """Return what to do with two systems: the recommendation, then the verdict that it rests on and the evidence."""
+    advice = group.recommendation or recommend_in(group, comparison.baseline)
+    block = verdict_block(pair, group, comparison.texts)
+    return replace(
+        block,
+        headline=advice.text,
+        reason=f"{block.headline} {block.reason}".rstrip(),
+        mark=VERDICT_MARKS[advice.code],
     )
 
 
-def missing_words(pair: PairResult) -> Iterator[str]:
+def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Facts:
+    """Return the numbers that the answer rests on."""
+    digits, facts = decimals(pair), []
+    if pair.mean.a is not None and pair.mean.b is not None:
+        a, b = pair.mean.a, pair.mean.b
+        share = f"{abs(b - a) / abs(a):.0%} {'higher' if b > a else 'lower'}" if a and b != a else ""
+        facts.append(Fact(f"{measure_words(pair)}, {pair.a} → {pair.b}", f"{a:.{digits}f} → {b:.{digits}f}", share))
+    if pair.delta is not None:
+        facts.append(Fact("Difference", with_sign(pair.delta, pair), interval_words(pair)))
+    if pair.n_queries:
+        tally = f"{pair.wins} / {pair.ties} / {pair.losses}"
+        facts.append(Fact("Queries won / tied / lost", tally, f"of {pair.n_queries}, by {pair.b}"))
+    if comparison.has_scores and pair.n_queries and not pair.lower_is_better:
+        _, *scores = pair_scores(comparison, pair)
+        before, after = (int((values == 0).sum()) for values in scores)
+        if before or after:
+            facts.append(Fact(zero_words(pair), f"{before} → {after}", f"of {queries(pair.n_queries)}"))
+    return Facts(in_group("In numbers", group), tuple(facts))
+
+
+def zero_words(pair: PairResult) -> str:
+    """Say what a score of 0 means, where that is known."""
+    measure = known_measure(pair.measure)
+    if measure is not None and measure.base in NOTHING_FOUND and measure.options.get("k") is not None:
+        return f"Nothing useful in the first {measure.options['k']}"
+    return f"Queries with {pair.measure} of 0"
+
+
+def verdict_block(pair: PairResult, group: QueryGroup, texts: Texts = NO_TEXTS) -> VerdictBlock:
+    verdict = pair.final_verdict
+    subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
+    return VerdictBlock(
+        verdict.text,
+        verdict.reason,
+        VERDICT_MARKS[verdict.code],
+        subject,
+        (*verdict.cautions, *missing_words(pair, texts)),
+    )
+
+
+def missing_words(pair: PairResult, texts: Texts = NO_TEXTS) -> Iterator[str]:
     if pair.missing is None:
         return
     how = "left out" if pair.n_unanswered else "counted as empty"
     for system, missing in ((pair.a, pair.missing.a), (pair.b, pair.missing.b)):
         if missing:
-            few = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
+            few = few_queries(missing, texts)
             yield f"{system} does not answer {queries(len(missing))} ({how}): {few}."
+
+
+def few_queries(missing: Sequence[str], texts: Texts) -> str:
+    """Name the first queries of a list: up to 8 by their ids, or 3 by what was asked."""
+    asked = {query: beginning(texts.query(query), SHORT_QUERY) for query in missing[:3]}
+    names = [f"“{text}” ({query})" for query, text in asked.items()] if all(asked.values()) else list(missing[:8])
+    return ", ".join(names) + (", …" if len(missing) > len(names) else "")
 
 
 def raw(number: float | None) -> str:
@@ -197,11 +267,44 @@ def power_words(comparison: Comparison, pair: PairResult) -> str:
     return words
 
 
+def pair_sections(
+    comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool
+) -> Iterator[Section]:
+    """Yield the details of the only pair: the queries that changed, all measures, why it moved, what is unjudged."""
+    named: dict[str, list[Block]] = {
+        "Queries that changed": query_blocks(comparison, group, pair, with_figures=with_figures),
+        "All measures": [TableBlock("", measures_table(comparison, group, pair))],
+        "Where the difference comes from": [
+            *rank_blocks(comparison, pair),
+            *slice_blocks(comparison, pair),
+            *movement_blocks(pair),
+        ],
+        "Unjudged docs": list(unjudged_blocks(pair)),
+    }
+    for title, blocks in named.items():
+        if blocks:
+            yield Section(in_group(title, group), tuple(blocks))
+
+
 def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> Section:
-    blocks: list[Block] = []
-    if len(group.compared) > 1:
-        table = TableBlock("All measures", measures_table(comparison, group, pair))
-        blocks += [verdict_block(pair, group), table, Paragraph(power_words(comparison, pair))]
+    """Return one of several pairs, which is opened on demand."""
+    blocks: list[Block] = [
+        verdict_block(pair, group, comparison.texts),
+        TableBlock("All measures", measures_table(comparison, group, pair)),
+        Paragraph(power_words(comparison, pair)),
+        *query_blocks(comparison, group, pair, with_figures=with_figures),
+        *rank_blocks(comparison, pair),
+        *slice_blocks(comparison, pair),
+        *movement_blocks(pair),
+        *unjudged_blocks(pair),
+        *other_tests(pair),
+    ]
+    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks), folded=True)
+
+
+def query_blocks(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> list[Block]:
+    """Return who won where: the queries that lost and gained most, then all of them in a picture."""
+    blocks: list[Block] = list(changed_queries(comparison, pair))
     tally = f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}"
     if pair.n_units >= MIN_UNITS:
         chance = f"{or_nan(pair.effect.superiority):.0%}"
@@ -211,31 +314,20 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
         blocks += figures("differences", "comparison", comparison, pair)
     if with_figures and len(group.compared) <= FEW_PAIRS:
         blocks += figures("scatter", "comparison", comparison, pair)
-    blocks += rank_blocks(comparison, pair)
-    if pair.also_tested:
-        items = []
-        for test in pair.also_tested:
-            p = p_text(test.p)
-            is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
-            items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
-        items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
-        blocks.append(Bullets("Other tests, not adjusted, which decide nothing", tuple(items)))
-    for title, changes, n in (("losses", pair.worst, pair.losses), ("gains", pair.best, pair.wins)):
-        if changes:
-            which = "All" if len(changes) == n else "Largest"
-            blocks.append(Bullets(f"{which} {title}", tuple(map(change_words, changes))))
-    blocks += [*slice_blocks(comparison, pair), *movement_blocks(pair), *unjudged_blocks(pair)]
-    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
+    return blocks
 
 
-def change_words(change: QueryChange) -> str:
-    text = f" ({shortened_text(change.text)})" if change.text else ""
-    return f"{change.query}{text}: {change.delta:+.3f} ({change.a:.3f} to {change.b:.3f})"
-
-
-def shortened_text(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
+def other_tests(pair: PairResult) -> Iterator[Block]:
+    """Yield the tests that were asked for beside the one that decides."""
+    if not pair.also_tested:
+        return
+    items = []
+    for test in pair.also_tested:
+        p = p_text(test.p)
+        is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
+        items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
+    items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
+    yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
 
 
 def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
@@ -327,7 +419,9 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
 
     rows = [
         [
-            *map(Cell, (query.query, doc.doc, doc.kind, f"{doc.grade:g}")),
+            *query_cells(query.query, query.text),
+            *doc_cells(doc.doc, doc.title),
+            *map(Cell, (doc.kind, f"{doc.grade:g}")),
             *rank_cells(doc),
             Cell(f"{or_nan(doc.change):+.4f}", raw=raw(doc.change)),
         ]
@@ -335,8 +429,8 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
         for doc in query.docs
     ]
     if movement.queries:
-        header = ["query", "doc", "what became of it", "grade", "rank before", "rank now", "Δ"]
-        table = Table(header, rows, n_name_columns=3)
+        header = ["query", "id", "doc", "doc id", "what became of it", "grade", "rank before", "rank now", "Δ"]
+        table = without_empty(Table(header, rows, n_name_columns=5), "id", "doc id")
         yield TableBlock("Docs that moved, in the queries that moved most", table, folded=True)
 
 
@@ -363,9 +457,15 @@ def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
     yield TableBlock(f"If the unjudged docs among {among} were …", Table(["unjudged docs", "Δ"], rows, notes=(note,)))
     if pair.settle:
         rows = [
-            [Cell(doc.query), Cell(doc.doc), Cell(f"{or_nan(doc.swing):.4f}", raw=raw(doc.swing)), *rank_cells(doc)]
+            [
+                *query_cells(doc.query, doc.text),
+                *doc_cells(doc.doc, doc.title),
+                Cell(f"{or_nan(doc.swing):.4f}", raw=raw(doc.swing)),
+                *rank_cells(doc),
+            ]
             for doc in pair.settle
         ]
-        header = ["query", "doc", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
+        header = ["query", "id", "doc", "doc id", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
         title = f"{len(pair.settle)} judgments that would settle who is ahead, best first"
-        yield TableBlock(title, Table(header, rows, n_name_columns=2), folded=len(pair.settle) > SHOWN_DOCS)
+        table = without_empty(Table(header, rows, n_name_columns=4), "id", "doc id")
+        yield TableBlock(title, table, folded=len(pair.settle) > SHOWN_DOCS)

@@ -13,6 +13,7 @@ import msgspec
 from rankscope.analysis.side_by_side import SideBySide
 from rankscope.records import Record, StoredRecord, or_none, to_builtins
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import query_cells, without_empty
 from rankscope.shown import Rendered
 
 Mark = Literal[
@@ -93,6 +94,8 @@ class Estimate(Record):
     """Of the verdict on it, where there is one."""
     verdict: str = ""
     """The verdict in a word or two, beside the drawing."""
+    short: str = ""
+    """The words without what holds for all, such as `+0.042 [+0.011, +0.073]`, for places with little room."""
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
@@ -175,6 +178,12 @@ class ChangedQueries(Record, tag="changed_queries"):
 
     title: str
     queries: tuple[ChangedQuery, ...]
+    first: int = 1
+    """The number of the first of them, where others stand before: `rankscope show --loss N` counts the same way."""
+    note: str = ""
+    """How to see others."""
+    folded: bool = False
+    """Whether they are shown on demand where the medium can."""
 
 
 class Share(Record):
@@ -217,6 +226,8 @@ class Section(Record):
     intro: str = ""
     folded: bool = False
     """Whether it is detail that is shown on demand where the medium can, such as one of many pairs."""
+    within: str = ""
+    """The title of the section that it is a part of, such as a collection; the contents list it below that one."""
 
 
 class Report(Rendered, StoredRecord):
@@ -260,7 +271,7 @@ def simple(block: Block) -> SimpleBlock:
         case SideBySideBlock():
             return TableBlock(block.title, block.table)
         case ChangedQueries():
-            return TableBlock(block.title, changed_table(block.queries))
+            return TableBlock(block.title, changed_table(block), block.folded)
         case Shares():
             rows = [
                 [Cell(one.name), Cell(f"{one.value:.4f}", raw=repr(one.value)), Cell(one.words)] for one in block.shares
@@ -270,15 +281,18 @@ def simple(block: Block) -> SimpleBlock:
             return block
 
 
-def changed_table(queries: Sequence[ChangedQuery]) -> Table:
+def changed_table(block: ChangedQueries) -> Table:
     rows = [
         [
             Cell(str(i)),
-            Cell(f"{one.text} ({one.query})" if one.text else one.query),
+            *query_cells(one.query, one.text),
             Cell(one.why),
             *(Cell(f"{score:.4f}", raw=repr(score)) for score in (one.before, one.after)),
             Cell(f"{one.after - one.before:+.4f}", raw=repr(one.after - one.before)),
         ]
-        for i, one in enumerate(queries, 1)
+        for i, one in enumerate(block.queries, block.first)
     ]
-    return Table(["", "query", "what happened", "before", "after", "change"], rows, n_name_columns=3)
+    header = ["", "query", "id", "what happened", "before", "after", "change"]
+    notes = (block.note,) if block.note else ()
+    table = Table(header, rows, n_name_columns=4, notes=notes, optional=("id",), keep=("change",))
+    return without_empty(table, "id", "what happened")

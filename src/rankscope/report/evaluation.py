@@ -19,7 +19,34 @@ if TYPE_CHECKING:
 
 NAMED_FILES = 4
 """More files than this are counted instead of named."""
+FEW_RUNS, FEW_MEASURES = 5, 6
+"""So many are still shown where everything goes to a file."""
 N_IN_WORDS = "n: how many queries the mean is over, where that is not all of them"
+
+
+def primary_of(scores: Scores) -> str:
+    """Return the measure that decides: of a profile's own measures nDCG@10, else the first."""
+    if scores.profile is None:
+        return scores.measures[0]
+    from rankscope.evaluation import deciding_measure
+
+    return deciding_measure(scores.profile, scores.measures)
+
+
+def best_first(scores: Scores) -> Scores:
+    """Return the scores with the runs in the order of the primary measure; those without a score are last.
+
+    Where the means are not over the same queries there is no such order, and the runs stay as they were given.
+    """
+    primary = primary_of(scores)
+    if not is_over_same_queries(scores, primary):
+        return scores
+
+    def place(run: RunScores) -> tuple[bool, float]:
+        value = run.aggregate_of(primary).value
+        return math.isnan(value), value if primary in run.lower_is_better else -value
+
+    return replace(scores, runs=tuple(sorted(scores.runs, key=place)))
 
 
 def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
@@ -88,17 +115,32 @@ def readable_table(scores: Scores, *, bands: BandProfile | None = None) -> Table
     return transposed(table, corner="measure") if many else table
 
 
+def short_table(scores: Scores, *, keep: Iterable[str] = ()) -> Table:
+    """Return the first few runs by the first few measures, without notes; `keep` are runs that are never left out."""
+    kept = [run for i, run in enumerate(scores.runs) if i < FEW_RUNS or run.name in keep]
+    table = summary_table(scores)
+    rows = [row[: FEW_MEASURES + 1] for row, run in zip(table.rows, scores.runs, strict=True) if run in kept]
+    left_out = {"run": len(scores) - len(kept), "measure": len(scores.measures) - FEW_MEASURES}
+    more = ", ".join(f"{n} more {name}{'s' if n > 1 else ''}" for name, n in left_out.items() if n > 0)
+    return Table(table.header[: FEW_MEASURES + 1], rows, notes=(more,) if more else ())
+
+
 def query_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
-    single, counted = len(scores) == 1, counts_among(scores)
-    header = ["query", *([] if single else ["run"]), *scores.measures]
+    """Return every query's scores; what was asked stands beside its id, where that is known."""
+    single, counted, asked = len(scores) == 1, counts_among(scores), {}
+    if scores.texts:
+        from rankscope.report.words import text_cell  # not needed where nothing is known but ids
+
+        asked = {query: [text_cell(scores.texts.get(query, ""))] for run in scores.runs for query in run.query_ids}
+    names = ["query", *(["text"] if asked else []), *([] if single else ["run"])]
     by_query: dict[str, list[list[Cell]]] = {}
     for name, run in scores.items():
         for query, values in zip(run.query_ids, run.values.tolist(), strict=True):
-            names = [Cell(query)] if single else [Cell(query), Cell(name)]
             cells = (number_cell(v, None, whole=m in counted) for m, v in zip(run.measures, values, strict=True))
-            by_query.setdefault(query, []).append([*names, *cells])
+            row = [Cell(query), *asked.get(query, ()), *([] if single else [Cell(name)]), *cells]
+            by_query.setdefault(query, []).append(row)
     rows = [row for rows in by_query.values() for row in rows]
-    table = Table(header, rows, n_name_columns=1 if single else 2, notes=tuple(notes(scores)))
+    table = Table([*names, *scores.measures], rows, n_name_columns=len(names), notes=tuple(notes(scores)))
     return in_words(table, scores, bands)
 
 
@@ -215,6 +257,14 @@ def notes(scores: Scores) -> Iterator[str]:
     if scores.weighted_by is not None:
         effective = span(f"{n:.1f}" for n in sorted(run.effective_n for run in runs))
         yield f"weighted by {scores.weighted_by}; effective n {effective}, as of so many queries of the same weight"
+    for run in runs:
+        special = "; ".join(special_queries(run, scores.policies))
+        if special:
+            yield f"{run.name}: {special}"
+
+
+def read_as(scores: Scores) -> Iterator[str]:
+    """Say which formats the files were taken for, where scores come from files."""
     names_of: dict[str, list[str]] = {}
     for name, origin in [("qrels", scores.qrels.origin), *((name, run.origin) for name, run in scores.items())]:
         if origin is not None:
@@ -224,11 +274,7 @@ def notes(scores: Scores) -> Iterator[str]:
             f"{form} ({', '.join(names) if len(names) <= NAMED_FILES else f'{len(names)} files'})"
             for form, names in names_of.items()
         )
-        yield f"read as {', '.join(listed)}"
-    for run in runs:
-        special = "; ".join(special_queries(run, scores.policies))
-        if special:
-            yield f"{run.name}: {special}"
+        yield f"{', '.join(listed)}"
 
 
 def notes_as_given(scores: Scores) -> Iterator[str]:
@@ -286,11 +332,21 @@ def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
     for name, origin in [("qrels", scores.qrels.origin), *((run.name, run.origin) for run in scores.values())]:
         if origin is not None:
             yield name, f"{origin.path} sha256:{origin.sha256}"
+    for formats in read_as(scores):
+        yield "read as", formats
     if scores.policies:
         yield "policies", ", ".join(f"{name}={value}" for name, value in scores.policies.items() if value is not None)
     yield "rankscope", __version__
     if command:
         yield "command", command
+
+
+def queries_in_words(scores: Scores) -> Iterator[dict[str, Any]]:
+    """Yield one record per run and query, with what was asked where that is known."""
+    for record in scores.records():
+        run, query = record.pop("run"), record.pop("query")
+        text = scores.texts.get(query)
+        yield {"run": run, "query": query, **({} if text is None else {"text": text}), **record}
 
 
 def json_lines(scores: Scores, *, per_query: bool) -> str:
@@ -301,5 +357,5 @@ def json_lines(scores: Scores, *, per_query: bool) -> str:
     counted = [measure for measure in scores.measures if measure in summary.over_fewer_queries]
     ns = {name: {f"{measure} n": row[measure].n for measure in counted} for name, row in summary.items()}
     means = ({"run": name, **row, **ns[name]} for name, row in summary.to_dict().items())
-    records = scores.records() if per_query else means
+    records = queries_in_words(scores) if per_query else means
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)

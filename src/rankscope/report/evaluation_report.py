@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from rankscope import light
-from rankscope.analysis.bands import BandProfile, scores_in_words
+from rankscope.analysis.bands import BandProfile, band_in, scores_in_words
+from rankscope.comparison.records import Comparison
+from rankscope.data.queries import QueryTable
 from rankscope.errors import RankscopeError
-from rankscope.measures.scores import Scores, show
+from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.measures.scores_record import MeanIntervalRecord, scores_record
+from rankscope.printable import counted
 from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
-from rankscope.report.document import Block, Bullets, Paragraph, Report, Section, TableBlock
+from rankscope.report.comparison import counts_block
+from rankscope.report.diagnosis_section import evaluated_sections
+from rankscope.report.document import Block, Bullets, Facts, Report, Section, TableBlock
 from rankscope.report.evaluation import (
     N_IN_WORDS,
     counts_among,
@@ -22,15 +28,26 @@ from rankscope.report.evaluation import (
     lines_in_words,
     notes,
     number_cell,
+    primary_of,
     queries,
     query_table,
+    summary_table,
+    whose_words,
 )
+from rankscope.report.evaluation_answer import answer_of, facts_of, words_against_best
 from rankscope.report.means import interval_notes, mean_of
-from rankscope.report.table import Cell, Table
+from rankscope.report.table import Cell, Table, transposed
 from rankscope.stats.interval import LEVEL, percent
 
+SCORE_CHARTS = ("distribution", "systems")
 RUN_CHARTS = ("curves", "precision_recall", "positions", "overlap", "relevance_diversity")
 """Charts for which scores are not enough."""
+FIRST_CHARTS = ("curves", "distribution")
+"""Those that say most; the others are folded."""
+FEW_RUNS = 4
+"""Up to so many runs, all measures of every query are shown; of more runs the primary measure."""
+MANY_MEASURES = 8
+"""More measures than this stand below one another, where there are fewer runs."""
 
 
 def report_of(
@@ -40,27 +57,141 @@ def report_of(
     data: RunData | None = None,
     with_figures: bool = True,
     bands: BandProfile | None = None,
+    comparison: Comparison | None = None,
+    why_not_compared: str = "",
 ) -> Report:
-    """Return the report; charts that need the runs themselves are drawn where these are given."""
-    table = in_words(interval_table(scores), scores, bands)
-    first: list[Block] = [TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", table)]
+    """Return the report, with the runs in the order of the scores.
+
+    Charts that need the runs themselves are drawn where these are given. `comparison` holds the verdicts on all pairs
+    by the primary measure.
+    """
+    answer = answer_of(scores, comparison, why_not_compared)
+    first: list[Block] = [answer, Facts("", tuple(facts_of(scores, data, comparison)))]
+    if comparison is not None and len(scores) > 2 and comparison.groups[0].leaderboard:
+        first.append(counts_block(comparison, comparison.groups[0]))
+    first.append(
+        TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", table_of(scores, bands, comparison))
+    )
     if bands is not None:
         first += words_block(scores, bands)
-    if len(scores) > 1:
-        first.append(Paragraph("Whether one run is better than another: rankscope compare, with the same files."))
-    drawn = [figure(kind, "scores", scores) for kind in ("systems", "distribution")] if with_figures else []
-    for kind in RUN_CHARTS if with_figures and data is not None else ():
-        with suppress(RankscopeError):  # one that does not fit these runs is left out
-            drawn.append(figure(kind, "runs", data))
+    measured = f"measured on {queries(scores.qrels.n_queries)}"
     return Report(
-        title=f"{', '.join(scores)} · {queries(scores.qrels.n_queries)}" if len(scores) < 4 else f"{len(scores)} runs",
+        title=f"{next(iter(scores))}, {measured}" if len(scores) == 1 else f"{len(scores)} runs, {measured}",
         first_screen=tuple(first),
         sections=(
-            *([Section("Charts", tuple(drawn))] if drawn else []),
-            Section("Every query", (TableBlock("Scores of every query", query_table(scores), folded=True),)),
+            *(() if data is None else evaluated_sections(scores, data)),
+            *(chart_sections(scores, data) if with_figures else ()),
+            *detail_sections(scores, None if data is None else data.options.get("queries")),
         ),
         footer=tuple(footer(scores, command)),
     )
+
+
+def chart_sections(scores: Scores, data: RunData | None) -> Iterator[Section]:
+    kinds = SCORE_CHARTS if len(scores) > 1 else SCORE_CHARTS[:1]
+    drawn = {kind: figure(kind, "scores", scores) for kind in kinds}
+    if data is not None:
+        run_of = {run.name or "run": run for run in data.runs}
+        ordered = replace(data, runs=[run_of[name] for name in scores])
+        for kind in RUN_CHARTS:
+            with suppress(RankscopeError):  # one that does not fit these runs is left out
+                drawn[kind] = figure(kind, "runs", ordered)
+    yield Section("Charts", tuple(drawn.pop(kind) for kind in FIRST_CHARTS if kind in drawn))
+    if drawn:
+        yield Section("More charts", tuple(drawn.values()), folded=True)
+
+
+def detail_sections(scores: Scores, asked: QueryTable | None) -> Iterator[Section]:
+    if len(scores) > 1:
+        intervals = TableBlock("Means with their intervals", interval_table(scores), folded=True)
+        yield Section("Every measure", (intervals,))
+    primary, texts = primary_of(scores), (asked.texts if asked else None) or {}
+    if len(scores) <= FEW_RUNS:
+        title, table = "Scores of every query", with_texts(query_table(scores), texts)
+    else:
+        title, table = f"{primary} of every query", with_texts(primary_table(scores), texts)
+    if len(scores) == 1:
+        table = light.replace(table, rows=worst_first(table, scores))
+    yield Section("Every query", (TableBlock(title, table, folded=True),))
+
+
+def worst_first(table: Table, scores: Scores) -> list[Sequence[Cell]]:
+    """Return the rows of every query, the lowest score first, as one looks for what went wrong."""
+    primary = primary_of(scores)
+    place, sign = table.header.index(primary), -1 if primary in scores.runs[0].lower_is_better else 1
+    return sorted(table.rows, key=lambda row: sign * float(row[place].raw or "inf"))
+
+
+def primary_table(scores: Scores) -> Table:
+    """Return a row per query with what every run scores by the primary measure."""
+    primary = primary_of(scores)
+    columns = [dict(zip(run.query_ids, run.column(primary).tolist(), strict=True)) for run in scores.values()]
+    ids = dict.fromkeys(query for column in columns for query in column)
+    rows = [[Cell(query), *(number_cell(column.get(query, math.nan), None) for column in columns)] for query in ids]
+    note = "the scores of every query by all measures: rankscope evaluate --per-query --format csv"
+    return Table(["query", *scores], rows, notes=(note,))
+
+
+def with_texts(table: Table, texts: Mapping[str, str]) -> Table:
+    """Return a table of queries with what was asked behind their ids, where that is known."""
+    if not texts:
+        return table
+    rows = [[row[0], Cell(texts.get(row[0].text, "")), *row[1:]] for row in table.rows]
+    header = [table.header[0], "text", *table.header[1:]]
+    return light.replace(table, header=header, rows=rows, n_name_columns=table.n_name_columns + 1)
+
+
+def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison | None) -> Table:
+    """Return the table to read first: of one run a row per measure, of several a row per run."""
+    if len(scores) == 1:
+        return measures_table(scores, bands)
+    table, primary = in_words(summary_table(scores), scores, bands), primary_of(scores)
+    place = table.header.index(primary)
+    header = [table.header[0], primary, f"{percent(LEVEL)} interval"]
+    rows = [[row[0], row[place], interval_cell(run, primary)] for row, run in zip(table.rows, scores.runs, strict=True)]
+    keep, notes = [primary], [*table.notes]
+    if comparison is not None:
+        against = words_against_best(comparison)
+        header.append("verdict against the best")
+        keep.append("verdict against the best")
+        for row, name in zip(rows, scores, strict=True):
+            row.append(Cell(against[name]))
+        family = f"all {counted(n_pairs, 'pair')} are one family" if (n_pairs := sum(1 for _ in comparison)) > 1 else ""
+        said = "as rankscope compare --all-pairs gives them on the same files"
+        notes.insert(0, f"verdict against the best: by {primary}, {said}{f'; {family}' if family else ''}")
+    others = [i for i in range(1, len(table.header)) if i != place]
+    header += [table.header[i] for i in others]
+    for row, known in zip(rows, table.rows, strict=True):
+        row += [known[i] for i in others]
+    found = light.replace(table, header=header, rows=rows, notes=notes, keep=keep)
+    if len(scores.measures) > MANY_MEASURES and len(scores) < len(scores.measures):
+        return transposed(found, corner="measure")
+    return found
+
+
+def interval_cell(run: RunScores, measure: str) -> Cell:
+    ci = mean_of(run, measure).interval
+    return Cell("-" if ci is None else f"{show(ci.low)} to {show(ci.high)}")
+
+
+def measures_table(scores: Scores, bands: BandProfile | None) -> Table:
+    """Return the mean of every measure of the only run, each in a row of its own."""
+    (run,) = scores.values()
+    whole = counts_among(scores)
+    rows = []
+    for measure in run.measures:
+        mean = run.aggregate_of(measure)
+        cells = [Cell(measure), number_cell(mean.value, None, whole=measure in whole), interval_cell(run, measure)]
+        band = None if bands is None else band_in(run, measure, bands)
+        rows.append([*cells, Cell(str(mean.n)), *([] if bands is None else [Cell("" if band is None else str(band))])])
+    header = ["measure", "score", f"{percent(LEVEL)} interval", "queries"]
+    known = [*notes(scores), *interval_notes(scores)]
+    if bands is not None:
+        header.append("in words")
+        known.append(whose_words(bands))
+    if whole:
+        known.append("counts are sums")
+    return Table(header, rows, notes=known, keep=("score",))
 
 
 def words_block(scores: Scores, bands: BandProfile) -> Iterator[Bullets]:

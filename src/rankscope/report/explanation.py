@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rankscope.analysis.explain import Explanation, Step
+from rankscope.data.texts import beginning
 from rankscope.printable import printable
 from rankscope.report.table import Cell, Table, print_table
+from rankscope.report.words import QUERY_WIDTH, doc_cells, without_empty
 
 TOP = 10
 """Ranks that are shown even where nothing of interest stands there."""
@@ -21,7 +23,8 @@ def print_explanation(explanation: Explanation, *, every_rank: bool = False, fil
     n, judged = explanation.n_retrieved, "judged " if explanation.judged_only else ""
     docs = f"1 {judged}doc was" if n == 1 else f"{n} {judged}docs were"
     rest = "; docs without a judgment are left out" if judged else ""
-    print(f"{explanation.measure} of query {printable(explanation.query)}; {docs} retrieved{rest}\n", file=file)
+    asked = f" “{beginning(printable(explanation.text), QUERY_WIDTH)}”" if explanation.text else ""
+    print(f"{explanation.measure} of query {printable(explanation.query)}{asked}; {docs} retrieved{rest}\n", file=file)
     if explanation.steps:
         print_table(ranking_table(explanation, every_rank=every_rank), file=file)
         print(file=file)
@@ -73,9 +76,11 @@ def steps_table(steps: Sequence[Step], term_name: str, *, notes: Sequence[str] =
         if step.grade is not None and step.grade < 0:  # it was pooled, but not judged
             grade = f"unjudged ({grade})"
         rank, grade = ("", "") if step.rank is None else (str(step.rank), grade)
-        texts = (rank, step.doc or f"({step.label})", grade, *(column[i] for column in columns.values()))
-        rows.append([Cell(text) for text in texts])
-    return Table(["rank", "doc", "grade", *columns], rows, n_name_columns=2, notes=notes)
+        named = doc_cells(step.doc or f"({step.label})", step.title)
+        rows.append(
+            [Cell(rank), *named, *(Cell(text) for text in (grade, *(column[i] for column in columns.values())))]
+        )
+    return without_empty(Table(["rank", "doc", "id", "grade", *columns], rows, n_name_columns=3, notes=notes), "id")
 
 
 def format_column(values: Sequence[float | str | None], *, signed: bool = False) -> list[str]:

@@ -9,33 +9,37 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from rankscope.report.charts.palette import MARK_COLOURS, MARK_SHAPES, SERIES, marker, variables
+from rankscope.report.charts.marks import verdict_marker
+from rankscope.report.charts.palette import BG, FG, MUTED, RAMP, marker
 from rankscope.report.charts.svg import element, escaped, rectangle, straight
 from rankscope.report.document import Mark
 from rankscope.report.render.texts import with_minus
 from rankscope.report.table import Cell, Table
+from rankscope.report.tokens import variables
 
 SHOWN_ROWS = 12
 """Rows of a table; of more it is said how many there are."""
 SHOWN_COLUMNS = 6
 LONGEST_WORDS = 90
 """A longer text is cut; the whole of it appears when a pointer rests on it."""
+SHADES = tuple(reversed(RAMP))
+"""Of the parts of a whole, as pages have them."""
 _DARK = variables("dark") + "color-scheme:dark;"
 _LIGHT = variables("light") + "color-scheme:light;"
 CSS = (
-    f".rs-card{{{_LIGHT}background:var(--rs-bg);color:var(--rs-fg);font:14px/1.45 system-ui,sans-serif;"
+    f".rs-card{{{_LIGHT}background:var(--rs-paper);color:var(--rs-ink);font:14px/1.45 system-ui,sans-serif;"
     "padding:12px 16px;max-width:62rem;border-radius:6px;overflow-x:auto}"
     f"@media (prefers-color-scheme:dark){{.rs-card{{{_DARK}}}}}"
     f"[data-jp-theme-light=true] .rs-card,.vscode-light .rs-card{{{_LIGHT}}}"
     f"[data-jp-theme-light=false] .rs-card,.vscode-dark .rs-card,html[theme=dark] .rs-card{{{_DARK}}}"
     ".rs-card p{margin:4px 0}.rs-card .rs-say{font-size:16px;font-weight:600;line-height:1.4}"
     ".rs-card .rs-say svg{margin-right:.5em}.rs-card svg{vertical-align:-.05em;overflow:visible}"
-    ".rs-card .rs-quiet,.rs-card small{color:var(--rs-muted);font-size:12px;font-weight:400}"
+    ".rs-card .rs-quiet,.rs-card small{color:var(--rs-ink-3);font-size:12px;font-weight:400}"
     ".rs-card .rs-rows{border-collapse:collapse;border:0;margin:10px 0 6px;font-size:13px}"
-    ".rs-card .rs-rows thead th{color:var(--rs-muted);font-weight:500;font-size:12px;vertical-align:bottom}"
+    ".rs-card .rs-rows thead th{color:var(--rs-ink-3);font-weight:500;font-size:12px;vertical-align:bottom}"
     ".rs-card .rs-rows tbody tr:nth-child(n){background:none}"
     ".rs-card .rs-rows th,.rs-card .rs-rows td{padding:4px 20px 4px 0;text-align:left;vertical-align:baseline;border:0;"
-    "border-bottom:1px solid var(--rs-grid);color:inherit;max-width:34rem}"
+    "border-bottom:1px solid var(--rs-line);color:inherit;max-width:34rem}"
     ".rs-card .rs-rows tbody th{font-weight:500}"
     ".rs-card .rs-rows .rs-n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
     ".rs-card .rs-rows b{font-weight:700}"
@@ -61,11 +65,13 @@ def quiet(*lines: str) -> str:
 
 def glyph(mark: Mark) -> str:
     """Return the shape of a verdict; one that is only probable is hollow."""
-    colour = MARK_COLOURS.get(mark, SERIES[0])
-    hollow = mark.startswith("probably") or mark == "unsure"
-    look = {"fill": "none", "stroke": colour, "stroke_width": 2} if hollow else {"fill": colour}
-    shape = marker(MARK_SHAPES.get(mark, "disc"), 6, 6, 4.5, **look)
-    return element("svg", shape, width=12, height=12, viewBox="0 0 12 12", aria_hidden="true")
+    return element("svg", shape_of(mark, 6, 6, 4.5), width=12, height=12, viewBox="0 0 12 12", aria_hidden="true")
+
+
+def shape_of(mark: Mark, x: float, y: float, radius: float) -> str:
+    """Return the shape of a mark at a place; checks, which charts do not have, are a disc or a cross."""
+    drawn: dict[Mark, Mark] = {"fine": "note", "look": "fails"}
+    return verdict_marker(drawn.get(mark, mark), x, y, radius)
 
 
 def words(text: str) -> str:
@@ -136,13 +142,14 @@ class IntervalAxis:
         middle, parts = self.HEIGHT / 2, []
         if self.with_zero:
             zero = self.place(0.0)
-            parts.append(straight(zero, -2, zero, self.HEIGHT + 2, stroke="var(--rs-muted)", stroke_width=1.25))
+            parts.append(straight(zero, -2, zero, self.HEIGHT + 2, stroke=MUTED, stroke_width=1.25))
         if math.isfinite(low) and math.isfinite(high):
             ends = self.place(low), self.place(high)
-            parts.append(straight(ends[0], middle, ends[1], middle, stroke="var(--rs-fg)", stroke_width=2))
+            parts.append(straight(ends[0], middle, ends[1], middle, stroke=FG, stroke_width=2))
         if math.isfinite(value):
-            shape, colour = ("disc", "var(--rs-fg)") if mark is None else (MARK_SHAPES[mark], MARK_COLOURS[mark])
-            parts.append(marker(shape, self.place(value), middle, 4, fill=colour, stroke="var(--rs-bg)"))
+            place = self.place(value)
+            dot = marker("disc", place, middle, 4, fill=FG, stroke=BG)
+            parts.append(dot if mark is None else shape_of(mark, place, middle, 4))
         box = f"0 0 {self.WIDTH:g} {self.HEIGHT:g}"
         return element("svg", *parts, width=self.WIDTH, height=self.HEIGHT, viewBox=box, aria_hidden="true")
 
@@ -151,9 +158,9 @@ def share_bar(shares: Sequence[tuple[str, float]], *, width: float = 480) -> str
     """Return the parts of a whole as one bar, with a legend that names and counts them."""
     left, bars, keys = 0.0, [], []
     for i, (name, share) in enumerate(shares):
-        right, colour = left + width * share, SERIES[i % len(SERIES)]
+        right, colour = left + width * share, SHADES[min(i, len(SHADES) - 1)]
         title = f"<title>{escaped(f'{name}: {share:.3f}')}</title>"
-        bars.append(rectangle(left, 0, right, 14, title, fill=colour, stroke="var(--rs-bg)"))
+        bars.append(rectangle(left, 0, right, 14, title, fill=colour, stroke=BG))
         swatch = element(
             "svg", rectangle(0, 0, 10, 10, fill=colour), width=10, height=10, viewBox="0 0 10 10", aria_hidden="true"
         )

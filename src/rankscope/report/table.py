@@ -21,6 +21,8 @@ class Cell(LightRecord, many=True):
     text: str
     raw: str = ""
     best: bool = False
+    full: str = ""
+    """The whole text, where `text` is shortened: a page shows it on hover, a file for programs holds it."""
 
 
 class Table(LightRecord):
@@ -75,7 +77,7 @@ def to_csv(table: Table) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(map(as_text_cell, table.header))
-    writer.writerows([cell.raw or as_text_cell(cell.text) for cell in row] for row in table.rows)
+    writer.writerows([cell.raw or as_text_cell(cell.full or cell.text) for cell in row] for row in table.rows)
     return stream.getvalue()
 
 
@@ -111,7 +113,13 @@ def printable_table(table: Table) -> Table:
 
 
 def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:
-    """Yield the lines of the table as plain text; a file has no width, so nothing is folded."""
+    """Yield the lines of the table as plain text, then its notes."""
+    yield from plain_rows(table, rule=rule)
+    yield from shown_notes(table)
+
+
+def plain_rows(table: Table, *, rule: str = "─") -> Iterator[str]:
+    """Yield header and rows; a file has no width, so nothing is folded."""
     header, rows = with_marks(table)
     widths = [max(map(width_of, column)) for column in zip(header, *rows, strict=True)]
 
@@ -125,7 +133,6 @@ def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:
     yield aligned(header)
     yield rule * (sum(widths) + len(_GAP) * (len(widths) - 1))
     yield from map(aligned, rows)
-    yield from shown_notes(table)
 
 
 def width_of(text: str) -> int:

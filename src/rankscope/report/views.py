@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import io
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,24 +30,29 @@ from rankscope.measures.scores import RunScores, Scores, Summary, position, show
 from rankscope.printable import counted, printable
 from rankscope.records import or_nan
 from rankscope.report import comparison as comparison_report
-from rankscope.report import diagnosis as diagnosis_text
+from rankscope.report import diagnosis as diagnosis_report
 from rankscope.report import document as doc
 from rankscope.report import evaluation, evaluation_report, explanation
 from rankscope.report import notebook as nb
 from rankscope.report.charts import CHARTS, charts_from
 from rankscope.report.charts.chart import Chart, DrawnChart
 from rankscope.report.charts.lines import ChartLine, CurvesChart
+from rankscope.report.charts.palette import MUTED
 from rankscope.report.charts.positions import BandCounts, PositionsChart
 from rankscope.report.charts.svg import element, escaped, rectangle
 from rankscope.report.comparison_json import COLUMNS, comparison_table, every_pair
 from rankscope.report.comparison_pair import VERDICT_MARKS, column_digits, difference_cells
+from rankscope.report.evaluation_answer import answer_of
 from rankscope.report.means import mean_of
+from rankscope.report.paper import paper_of_comparison, paper_of_scores
 from rankscope.report.render import render, render_table
+from rankscope.report.render.latex_table import latex_paper_table
 from rankscope.report.table import Cell, Table, plain_lines, printable_table, to_csv
 from rankscope.stats.interval import LEVEL, percent
 
 SHOWN_QUERIES = 5
 SHOWN_NOTES = 3
+NOT_COMPARED = "Scores alone do not say what unjudged docs could change; rs.compare, with qrels and runs, does."
 LARGE_FILE = 50_000_000
 """A larger file is not read just to be shown."""
 
@@ -119,9 +124,11 @@ def scores_html(scores: Scores) -> str:
         ]
         rows.append([nb.words(name), axis.draw(first.value, *first.ends), *numbers])
     hidden = len(scores.measures) - len(measures)
+    answer = answer_of(scores, None)
     note = f"{counted(scores.qrels.n_queries, 'query')}; {percent(LEVEL)} intervals of the mean"
     bold = "; bold: the best of a measure" if any(cell.best for row in cells.values() for cell in row) else ""
     return nb.card(
+        nb.headline(answer.headline),
         nb.rows_html(["run", axis.words, *measures], rows, more=more, n_names=2),
         nb.quiet(f"{note}{bold}", f"{hidden} more measures" if hidden > 0 else ""),
         nb.quiet(*evaluation.mean_notes(scores), *few(scores.notes)),
@@ -206,6 +213,12 @@ def report_files(report_of: Callable[[Any], doc.Report], *, to_json: bool = True
     return {**files, **({".json": lambda result: result.to_json()} if to_json else {})}
 
 
+def scores_report(scores: Scores, *, command: str = "") -> doc.Report:
+    return evaluation_report.report_of(
+        scores, command=command, why_not_compared=NOT_COMPARED if len(scores) > 1 else ""
+    )
+
+
 SUMMARY = View("a summary", summary_html)
 RUN_SCORES = View("the scores of a run", run_scores_html, run_scores_columns)
 SCORES = View(
@@ -213,15 +226,15 @@ SCORES = View(
     scores_html,
     scores_columns,
     files={
-        ".html": lambda scores: render(evaluation_report.report_of(scores), "html"),
+        ".html": lambda scores: render(scores_report(scores), "html"),
         ".md": lambda scores: render_table(evaluation.summary_table(scores), "markdown"),
-        ".tex": lambda scores: render_table(evaluation.summary_table(scores), "latex"),
+        ".tex": lambda scores: latex_paper_table(paper_of_scores(scores, why_no_marks=NOT_COMPARED)),
         ".json": Scores.to_json,
         ".csv": lambda scores: to_csv(evaluation.with_n_columns(evaluation.summary_table(scores), scores)),
         ".txt": lambda scores: text_of(evaluation.readable_table(scores)),
     },
     charts=scores_charts,
-    report=evaluation_report.report_of,
+    report=scores_report,
 )
 
 
@@ -230,18 +243,17 @@ SCORES = View(
 
 def comparison_html(comparison: Comparison) -> str:
     """Return the answer of each group of queries, and its pairs with the interval that decides."""
-    parts = []
+    parts = [nb.headline(block.headline, mark=block.mark) for block in comparison_report.answer_over_groups(comparison)]
     for group in comparison.groups:
-        answer = next(
-            block for block in comparison_report.first_screen(comparison, group) if isinstance(block, doc.VerdictBlock)
-        )
+        blocks = comparison_report.first_screen(comparison, group, with_figures=False)
+        answer = next(block for block in blocks if isinstance(block, doc.VerdictBlock))
         parts += [
             nb.headline(answer.headline, mark=answer.mark),
             nb.paragraph(answer.reason),
             nb.quiet(answer.subject, *few(answer.cautions)),
         ]
         if group.compared:
-            parts.append(pairs_html(comparison, group.compared))
+            parts.append(pairs_html(comparison, comparison.pairs_in_order(group)))
     first = next(iter(comparison), None)
     names = f"{first.a!r}, {first.b!r}" if first else ""
     hint = f"comparison.report() is the whole report; comparison[{names}].queries has every query" if first else ""
@@ -253,7 +265,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def pairs_html(comparison: Comparison, pairs: Sequence[Any]) -> str:
-    shown = sorted(pairs, key=lambda pair: -pair.gain if not math.isnan(pair.gain) else math.inf)[: nb.SHOWN_ROWS]
+    shown = pairs[: nb.SHOWN_ROWS]
     axis = nb.IntervalAxis(
         (or_nan(number) for pair in shown for number in (pair.delta, pair.ci.low, pair.ci.high)), with_zero=True
     )
@@ -311,11 +323,22 @@ def whole_report(comparison: Comparison) -> doc.Report:
     return comparison_report.report_without_scores(comparison)
 
 
+def comparison_latex(comparison: Comparison) -> str:
+    """Return one table for a paper; of a comparison without scores, what is known of it."""
+    if not comparison.has_scores:
+        return render(whole_report(comparison), "latex")
+    return latex_paper_table(paper_of_comparison(comparison))
+
+
 COMPARISON = View(
     "a comparison",
     comparison_html,
     comparison_columns,
-    files={**report_files(whole_report), ".csv": lambda comparison: to_csv(comparison_table(comparison))},
+    files={
+        **report_files(whole_report),
+        ".tex": comparison_latex,
+        ".csv": lambda comparison: to_csv(comparison_table(comparison)),
+    },
     charts=comparison_charts,
     report=comparison_report.report_of,
 )
@@ -395,17 +418,9 @@ def queries_report(found: PairQueries) -> doc.Report:
 # -- diagnoses
 
 
-def loss_shares(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
-    losses = diagnosis.losses
-    yield "reached", losses.score
-    yield "lost to order", losses.order
-    yield "to ranking low", losses.ranked_low
-    yield "to not retrieving", losses.not_retrieved
-    if losses.not_answered:
-        yield "to not answering", losses.not_answered
-
-
 def diagnosis_html(diagnosis: Diagnosis) -> str:
+    """Return the answer, where nDCG goes, the most serious findings, and the queries with the lowest score."""
+    answer = diagnosis_report.answer_block(diagnosis)
     marks: dict[str, doc.Mark] = {"serious": "worse", "moderate": "probably_worse", "remark": "note"}
     findings = [
         [
@@ -416,23 +431,19 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
         for finding in diagnosis.findings[:SHOWN_QUERIES]
     ]
     n_more = len(diagnosis.findings) - SHOWN_QUERIES
+    more = f"{n_more} more findings" if n_more > 0 else ""
     worst = [
-        [nb.words(one.query), show(one.score), f"{one.n_found} of {one.n_relevant}"]
+        [nb.words(one.query_text or one.query), show(one.score), f"{one.n_found} of {one.n_relevant}"]
         for one in diagnosis.worst[:SHOWN_QUERIES]
     ]
-    first, _, rest = diagnosis.summary.partition(". ")
     found = ["lowest queries", diagnosis.measure, f"relevant docs in the top {diagnosis.k}"]
+    shares = [(share.name, share.value) for share in diagnosis_report.shares_of(diagnosis)]
     return nb.card(
-        nb.headline(f"{diagnosis.run}: {first}", mark="fine" if diagnosis.is_fine else "worse"),
-        nb.paragraph(rest),
+        nb.headline(answer.headline, mark=answer.mark),
+        nb.paragraph(answer.reason),
         nb.quiet(f"Where {diagnosis.measure} goes, over {counted(diagnosis.n_queries, 'query')}"),
-        nb.share_bar(list(loss_shares(diagnosis))),
-        nb.rows_html(
-            ["finding", "what, and what usually helps", "queries"],
-            findings,
-            n_names=2,
-            more=f"{n_more} more findings" if n_more > 0 else "",
-        )
+        nb.share_bar(shares),
+        nb.rows_html(["finding", "what, and what usually helps", "queries"], findings, n_names=2, more=more)
         if findings
         else "",
         nb.rows_html(found, worst) if worst else "",
@@ -453,29 +464,6 @@ def diagnosis_columns(diagnosis: Diagnosis) -> list[TableColumn]:
             for n in diagnosis.positions.overall.in_top
         ),
     ]
-
-
-def diagnosis_report(diagnosis: Diagnosis, *, command: str = "") -> doc.Report:
-    findings = tuple(
-        f"{one.severity}: {one.what} ({one.n_queries} of {one.of_queries} queries). What usually helps: {one.helps}"
-        for one in diagnosis.findings
-    )
-    tables = [doc.TableBlock("", table) for table in diagnosis_text.tables_of(diagnosis, per_query=False)]
-    return doc.Report(
-        title=f"{diagnosis.run} · {diagnosis.measure} · {counted(diagnosis.n_queries, 'query')}",
-        first_screen=(
-            doc.VerdictBlock(f"{diagnosis.run}: {diagnosis.summary}", "", "fine" if diagnosis.is_fine else "look"),
-            doc.Bullets("Findings", findings),
-        ),
-        sections=(doc.Section("What they rest on", tuple(tables)),),
-        footer=(("rankscope", diagnosis.rankscope), *([("command", command)] if command else [])),
-    )
-
-
-def diagnosis_as_text(diagnosis: Diagnosis) -> str:
-    stream = io.StringIO()
-    diagnosis_text.print_diagnosis(diagnosis, file=stream)
-    return stream.getvalue()
 
 
 def diagnosis_charts() -> Mapping[str, Callable[..., Chart]]:
@@ -500,9 +488,9 @@ DIAGNOSIS = View(
     "a diagnosis",
     diagnosis_html,
     diagnosis_columns,
-    files={**report_files(diagnosis_report), ".txt": diagnosis_as_text},
+    files=report_files(diagnosis_report.report_of),
     charts=diagnosis_charts,
-    report=diagnosis_report,
+    report=diagnosis_report.report_of,
 )
 
 
@@ -513,8 +501,8 @@ def explanation_html(explained: Explanation) -> str:
     table = explanation.ranking_table(explained)
     *lines, last = explanation.conclusion(explained)
     return nb.card(
-        nb.headline(f"Query {printable(explained.query)}: {last}"),
-        nb.quiet(*lines),
+        nb.headline(f"{explained.text or f'Query {printable(explained.query)}'}: {last}"),
+        nb.quiet(f"query {explained.query}" if explained.text else "", *lines),
         nb.table_html(table, what="rank") if explained.steps else "",
         nb.quiet(*table.notes),
         nb.quiet("the ideal ranking, from all judged docs") if explained.ideal else "",
@@ -641,7 +629,7 @@ def qrels_html(qrels: Qrels) -> str:
     bars = []
     for grade in grades[: nb.SHOWN_ROWS]:
         width = 160 * counts[grade] / most
-        bar = element("svg", rectangle(0, 2, width, 12, fill="var(--rs-c1)"), width=160, height=14, aria_hidden="true")
+        bar = element("svg", rectangle(0, 2, width, 12, fill=MUTED), width=160, height=14, aria_hidden="true")
         unjudged = " (pooled, not judged)" if grade < 0 else ""
         bars.append([f"{grade:g}{unjudged}", bar, f"{counts[grade]:,}", f"{counts[grade] / total:.0%}"])
     rows = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -154,14 +154,33 @@ class Chances(Record):
 
 def bayesian_bootstrap(units: UnitSums, margin: float, *, n_draws: int = N_DRAWS, seed: int = 0) -> Chances:
     """Return the chances, by the Bayesian bootstrap (Rubin 1981) of the mean gain over units of evidence."""
-    n = len(units.sums)
-    draws = []
-    for rng, rows in streams(seed, "Bayesian bootstrap", n_resamples=n_draws, width=n):
-        weights = rng.standard_exponential((rows, n))
-        draws.append((weights @ units.sums[:, 0]) / (weights @ units.sizes[:, 0]))
-    means = np.concatenate(draws)
-    better, worse = float((means > margin).mean()), float((means < -margin).mean())
-    return Chances(better, 1 - better - worse, worse)
+    return bayesian_bootstraps([units], margin, n_draws=n_draws, seed=seed)[0]
+
+
+def bayesian_bootstraps(
+    several: Sequence[UnitSums], margin: float, *, n_draws: int = N_DRAWS, seed: int = 0
+) -> list[Chances]:
+    """Do so for several gains; those over equally many units share the weights, which cost most of the time."""
+    drawn = [np.empty(n_draws) for _ in several]
+    by_size: dict[int, list[int]] = {}
+    for i, units in enumerate(several):
+        by_size.setdefault(len(units.sums), []).append(i)
+    for n, members in by_size.items():
+        done = 0
+        for rng, rows in streams(seed, "Bayesian bootstrap", n_resamples=n_draws, width=n):
+            weights, totals = rng.standard_exponential((rows, n)), dict[bytes, Floats]()
+            for i in members:
+                sizes = several[i].sizes[:, 0]
+                key = sizes.tobytes()
+                if key not in totals:
+                    totals[key] = weights @ sizes
+                drawn[i][done : done + rows] = (weights @ several[i].sums[:, 0]) / totals[key]
+            done += rows
+    found = []
+    for means in drawn:
+        better, worse = float((means > margin).mean()), float((means < -margin).mean())
+        found.append(Chances(better, 1 - better - worse, worse))
+    return found
 
 
 ON_REQUEST: Registry[Callable[..., Test]] = Registry(

@@ -43,6 +43,26 @@ def forest(n_systems, seed, prefix):
     return c.forest(rows, title="Differences", measure="nDCG@10", margin=0.01, subtitle="95%", prefix=prefix)
 
 
+def matrix(n_systems, seed, prefix):
+    rng = random.Random(seed)
+    words = {
+        "better": "better",
+        "probably_better": "probably better",
+        "unsure": "cannot tell",
+        "same": "practically the same",
+        "unsafe": "not safe to call",
+        "worse": "worse",
+    }
+    own = names(max(n_systems, 2))
+    cells = []
+    for i, row in enumerate(own):
+        for column in own[i + 1 :]:
+            mark = rng.choice(list(words))
+            value = rng.gauss(0, 0.05)
+            cells.append(c.MatrixCell(row, column, mark, words[mark], value, *interval(value, 0.03)))
+    return c.matrix(own, cells, "nDCG@10", title="Who beats whom", prefix=prefix)
+
+
 def queries_and_scores(n_queries, seed):
     rng = random.Random(seed)
     scores = [[round(rng.random(), 2) for _ in range(n_queries)] for _ in "ab"]
@@ -158,6 +178,7 @@ DRAW = {
     draw.__name__: draw
     for draw in (
         forest,
+        matrix,
         differences,
         scatter,
         curves,

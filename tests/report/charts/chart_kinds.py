@@ -4,6 +4,7 @@ from rankscope.report.charts import CHARTS
 from rankscope.report.charts.heat import HeatCell
 from rankscope.report.charts.lines import ChartLine
 from rankscope.report.charts.maps import MapPoint
+from rankscope.report.charts.matrix import MatrixCell
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.charts.positions import BandCounts
 from rankscope.report.charts.rows import ForestRow, ScoreSpread
@@ -17,6 +18,7 @@ __all__ = [
     "ForestRow",
     "HeatCell",
     "MapPoint",
+    "MatrixCell",
     "ScoreSpread",
     "TrendPoint",
 ]

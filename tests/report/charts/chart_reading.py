@@ -132,7 +132,7 @@ def line_box(node, dx, dy):
 def path_points(data):
     """Yield the corners of a path of straight lines."""
     x = y = 0.0
-    for command, rest in re.findall(r"([MLHVhvZz])([^MLHVhvZz]*)", data):
+    for command, rest in re.findall(r"([MLHVhvlZz])([^MLHVhvlZz]*)", data):
         values = [float(v) for v in re.findall(r"-?\d+(?:\.\d+)?", rest)]
         match command:
             case "M" | "L":
@@ -145,11 +145,13 @@ def path_points(data):
                 x += values[0]
             case "v":
                 y += values[0]
+            case "l":
+                x, y = x + values[0], y + values[1]
         yield x, y
 
 
 def path_box(node, dx, dy):
-    assert re.fullmatch(r"[MLHVhvZz0-9. -]*", node.get("d")), node.get("d")
+    assert re.fullmatch(r"[MLHVhvlZz0-9. -]*", node.get("d")), node.get("d")
     xs, ys = zip(*path_points(node.get("d")), strict=True)
     return Box(min(xs) + dx, min(ys) + dy, max(xs) + dx, max(ys) + dy)
 

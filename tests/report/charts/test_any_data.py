@@ -49,6 +49,20 @@ def test_forest(rows, margin):
 
 
 @few
+@given(st.lists(texts, min_size=2, max_size=8, unique=True), st.data())
+def test_matrix(names, data):
+    marks = st.sampled_from(
+        ["better", "probably_better", "worse", "probably_worse", "same", "unsure", "unsafe", "fails"]
+    )
+    cells = []
+    for i, row in enumerate(names):
+        for column in names[i + 1 :]:
+            value, half = data.draw(wild), data.draw(wild)
+            cells.append(charts.MatrixCell(row, column, data.draw(marks), "a verdict", value, *ends(value, half)))
+    assert drawn(lambda: charts.matrix(names, cells, "m", title="t"))
+
+
+@few
 @given(st.lists(st.tuples(texts, wild, wild), min_size=1, max_size=30), st.sampled_from(["higher", "lower"]))
 def test_differences_and_scatter(rows, better):
     queries, a, b = zip(*rows, strict=True)
@@ -138,6 +152,7 @@ def test_the_front_is_whom_nobody_beats(places, x_better, y_better):
 
 
 EMPTY = {
+    "matrix": lambda: charts.matrix([], [], "m", title="t"),
     "forest": lambda: charts.forest([], **COMMON),
     "differences": lambda: charts.differences([], [], **COMMON),
     "scatter": lambda: charts.scatter([], [], [], **COMMON),
@@ -160,12 +175,20 @@ def test_nothing_to_draw_is_an_error(kind):
         EMPTY[kind]()
 
 
+def verdict(row, column):
+    return charts.MatrixCell(row, column, "better", "better", 0.1, 0.05, 0.15)
+
+
 WRONG = {
     "is not a number": lambda: charts.forest([charts.ForestRow("a", None)], **COMMON),
     "cannot be drawn": lambda: charts.forest([charts.ForestRow("a", math.inf)], **COMMON),
     "interval from 1 to 0": lambda: charts.forest([charts.ForestRow("a", 1, 1, 0)], **COMMON),
     "margin = -1": lambda: charts.forest([charts.ForestRow("a", 1)], margin=-1, **COMMON),
     "is none of better": lambda: charts.forest([charts.ForestRow("a", 1, mark="good")], **COMMON),
+    "the matrix shows all pairs": lambda: charts.matrix(list("abc"), [verdict("a", "b")], "m", title="t"),
+    "have no place in half a square": lambda: charts.matrix(list("ab"), [verdict("b", "a")], "m", title="t"),
+    "are not both among the systems": lambda: charts.matrix(list("ab"), [verdict("a", "c")], "m", title="t"),
+    "two systems have the same name": lambda: charts.matrix(list("aa"), [verdict("a", "a")], "m", title="t"),
     "every difference is undefined": lambda: charts.differences(["a"], [NAN], **COMMON),
     "differ in length: 1 and 2": lambda: charts.differences(["a"], [1, 2], **COMMON),
     "one side of a band": lambda: charts.curves([charts.ChartLine("a", [1], [1], low=[0])], **COMMON),
@@ -193,6 +216,6 @@ def test_wrong_data_is_refused(message):
 
 def test_undefined_queries_are_counted_not_drawn():
     chart = charts.scatter(["a", "b", "c"], [1, NAN, 0.5], [0, 1, NAN], **COMMON)
-    assert "of 1 query; 2 queries undefined, not drawn" in chart.alt
+    assert "on 0 of 1 query, behind on 1, equal on 0; 2 queries undefined, not drawn." in chart.alt
     assert "2 queries undefined, not drawn" in chart.svg
     assert [row["a"] for row in chart.data] == [1, None, 0.5]

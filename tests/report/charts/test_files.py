@@ -49,7 +49,7 @@ def test_every_kind_can_be_drawn_as_png():
     for chart in chart_examples.every_kind(2).values():
         picture = to_png(chart.svg)
         assert size_of(picture)[0] == 1440
-        assert picture != to_png(chart.svg.replace("--rs-muted,", "--rs-c2,"))  # colours are variables
+        assert picture != to_png(chart.svg.replace("--rs-ink-3,", "--rs-worse,"))  # colours are variables
 
 
 @pytest.mark.usefixtures("_font")

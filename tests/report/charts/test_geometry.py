@@ -5,6 +5,8 @@ import chart_kinds as charts
 import pytest
 from chart_reading import check_chart
 
+from rankscope.records import replace
+
 PHONE, PAGE = 358, 620  # the least width in which the narrow and the wide picture are shown
 
 
@@ -27,6 +29,9 @@ def test_long_words_everywhere_do_not_break_the_layout(kind):
     base = {"title": long, "subtitle": long, "prefix": "x"}
     charts_of = {
         "forest": lambda: charts.forest([charts.ForestRow(long, 0.1, 0, 0.2, long)], measure=long, **base),
+        "matrix": lambda: charts.matrix(
+            [long, f"{long} 2"], [charts.MatrixCell(long, f"{long} 2", "better", long, 0.1)], long, **base
+        ),
         "differences": lambda: charts.differences([long], [0.1], measure=long, names=(long, long), **base),
         "scatter": lambda: charts.scatter([long], [0.1], [0.2], measure=long, names=(long, long), **base),
         "curves": lambda: charts.curves(
@@ -71,19 +76,44 @@ def test_50_systems_stay_small():
         assert len(chart.svg.encode()) < 130_000, chart.kind
 
 
-def test_of_more_than_seven_lines_seven_are_named():
-    wide, _ = check_chart(chart_examples.curves(50, 0, "x"))
-    assert "43 other systems" in [text.words for text in wide.texts]
+def test_of_more_than_four_lines_the_best_is_named_and_the_others_are_counted():
+    for picture in check_chart(chart_examples.curves(50, 0, "x")):
+        words = [text.words for text in picture.texts]
+        assert "49 other systems" in words
+        assert sum(text.endswith(", best") for text in words) == 1
+
+
+@pytest.mark.parametrize("kind", charts.KINDS)
+def test_no_chart_of_21_systems_is_higher_than_a_screen(kind):
+    for picture in check_chart(chart_examples.DRAW[kind](21, 0, "x")):
+        assert picture.frame.bottom <= 900
+
+
+def test_differences_are_low_enough_to_be_seen_at_a_glance():
+    for picture in check_chart(chart_examples.differences(2, 0, "x")):
+        bars = [shape.box for shape in picture.shapes if shape.tip]
+        assert max(bar.bottom for bar in bars) - min(bar.top for bar in bars) <= 200
 
 
 def test_names_that_have_no_room_on_a_map_are_counted():
-    points = [charts.MapPoint(f"system {i}", 0.5, 0.5) for i in range(20)]
+    points = [charts.MapPoint(f"system {i}", 0.5, 0.5) for i in range(8)]
     points += [charts.MapPoint(end, value, value) for end, value in (("low", 0.1), ("high", 0.9))]
     chart = charts.relevance_diversity(points, title="t", x_measure="x", y_measure="y")
     wide, _ = check_chart(chart)
     named = sum(text.words.startswith("system ") or text.words in {"low", "high"} for text in wide.texts)
-    assert f"{named} of 22 systems are named; the others had no room" in [text.words for text in wide.texts]
-    assert 3 <= named < 22
+    assert f"{named} of 10 systems are named; the others had no room" in [text.words for text in wide.texts]
+    assert 3 <= named < 10
+
+
+def test_of_many_systems_on_a_map_the_front_and_the_ends_are_named():
+    points = [charts.MapPoint(f"system {i}", 0.4 + i / 100, 0.6 - i / 100) for i in range(20)]
+    points = [replace(point, y=point.y - 0.3) if i % 2 else point for i, point in enumerate(points)]
+    ends = {"least": (0.1, 0.2), "right": (0.9, 0.3), "top": (0.3, 0.9)}
+    points += [charts.MapPoint(name, *place) for name, place in ends.items()]
+    for picture in check_chart(charts.relevance_diversity(points, title="t", x_measure="x", y_measure="y")):
+        words = [text.words for text in picture.texts]
+        assert set(ends) <= set(words)
+        assert "of 23 systems are named, with intervals" in " ".join(words)
 
 
 def test_every_band_of_ranks_is_named():

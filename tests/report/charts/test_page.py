@@ -12,8 +12,8 @@ import chart_examples
 import chart_kinds as charts
 import pytest
 
-from rankscope.report.charts.heat import DARKEST
-from rankscope.report.charts.palette import DASHES, MARKERS, SERIES, THEMES
+from rankscope.report.charts.palette import DASHES, MARKERS, SERIES
+from rankscope.report.tokens import THEMES
 
 EXAMPLES = chart_examples.every_kind(7, prefix="p1")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -61,7 +61,7 @@ def test_colours_are_variables_with_a_fallback(kind):
     body = re.sub(r"<style>.*?</style>", "", EXAMPLES[kind].svg)
     colours = re.findall(r'(?:fill|stroke)="([^"]+)"', body)
     assert colours
-    assert all(re.fullmatch(r"none|url\(#[\w-]+\)|var\(--rs-\w+,#[0-9a-f]{6}\)", colour) for colour in colours)
+    assert all(re.fullmatch(r"none|url\(#[\w-]+\)|var\(--rs-[\w-]+,#[0-9a-f]{6}\)", colour) for colour in colours)
 
 
 def test_alone_a_picture_sets_its_own_colours_and_in_a_page_it_does_not():
@@ -82,12 +82,38 @@ def test_the_same_data_give_the_same_bytes_in_another_process():
 
 def test_html_holds_both_pictures_and_notebooks_show_it():
     chart = EXAMPLES["curves"]
-    assert chart.html == f'<div class="rs-chart">{chart.svg}{chart.narrow}</div>'
+    assert chart.html.count("<svg ") == 2
     assert chart._repr_svg_() == chart.svg
     assert chart.html in chart._repr_html_()
     assert 'class="rs-wide"' in chart.svg
     assert 'class="rs-narrow"' in chart.narrow
     assert ".rs-chart .rs-narrow{display:none}" in charts.PAGE_CSS
+
+
+@pytest.mark.parametrize("kind", charts.KINDS)
+def test_a_page_has_the_same_pictures_without_what_only_files_need(kind):
+    chart = EXAMPLES[kind]
+    assert not re.search(r"<style| style=|xmlns|font-family|var\([^)]*,", chart.html)
+    inside = ET.fromstring(chart.html)
+    for of_file, of_page in zip((chart.svg, chart.narrow), inside, strict=True):
+        root = ET.fromstring(of_file)
+        root.remove(root.find(f"{SVG}style"))
+        own = [(node.tag.removeprefix(SVG), node.text, marks(node)) for node in root.iter()]
+        assert own == [(node.tag, node.text, marks(node)) for node in of_page.iter()]
+
+
+def marks(node):
+    """Return the attributes of an element that a page has, too, with colours by their names."""
+    left_out = {"font-family", "style"}
+    return {name: re.sub(r",#\w+", "", value) for name, value in node.attrib.items() if name not in left_out}
+
+
+@pytest.mark.parametrize("kind", charts.KINDS)
+def test_the_description_is_one_sentence(kind):
+    for n_systems in (1, 2, 4, 50):
+        alt = chart_examples.DRAW[kind](n_systems, 0, "p").alt
+        assert not re.search(r"[.!?] [A-Z]", alt), alt
+        assert len(alt) < 700, alt
 
 
 def luminance(colour):
@@ -105,18 +131,17 @@ def rgb(text):
     return [int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)]
 
 
-def blend(colour, ground, opacity):
-    return [opacity * c + (1 - opacity) * g for c, g in zip(rgb(colour), rgb(ground), strict=True)]
-
-
 @pytest.mark.parametrize("theme", THEMES)
 def test_contrast_is_enough_to_read(theme):
     colours = THEMES[theme]
-    ground = rgb(colours["bg"])
-    assert all(contrast(rgb(colours[name]), ground) >= 4.5 for name in ("fg", "muted", "c1", "c2", "c5"))
-    assert all(contrast(rgb(colours[f"c{i}"]), ground) >= 3 for i in range(1, 8))
-    cells = [blend(colours[name], colours["bg"], DARKEST) for name in ("c1", "c2", "c5")]
-    assert all(contrast(rgb(colours["fg"]), cell) >= 4.5 for cell in cells)
+    ground = rgb(colours["paper"])
+    assert all(contrast(rgb(colours[name]), ground) >= 4.5 for name in ("ink", "ink-3", "better", "worse"))
+    assert all(contrast(rgb(colours[f"s{i}"]), ground) >= 4.5 for i in range(1, 5))  # lines, and their names
+    grounds = ["sunk", "better-tint", "worse-tint", "r0", "r1", "r2"]
+    assert all(contrast(rgb(colours["ink"]), rgb(colours[name])) >= 4.5 for name in grounds)
+    assert all(contrast(rgb(colours[f"on-r{i}"]), rgb(colours[f"r{i}"])) >= 4.5 for i in (3, 4))
+    for tone in ("better", "worse", "same", "unsafe"):
+        assert contrast(rgb(colours[tone]), rgb(colours[f"{tone}-tint"])) >= 4.5
 
 
 def test_lines_differ_without_colour():

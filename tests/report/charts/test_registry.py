@@ -90,7 +90,8 @@ def test_what_cannot_be_drawn_is_no_block():
 
 
 def test_commands_offer_the_kinds_they_can_draw():
-    assert charts_from("comparison") == ["forest", "differences", "scatter", "strata", "systems", "distribution"]
+    of_comparison = ["forest", "matrix", "differences", "scatter", "strata", "systems", "distribution"]
+    assert charts_from("comparison") == of_comparison
     assert charts_from("runs") == [
         "curves",
         "precision_recall",
@@ -144,7 +145,7 @@ def test_overlap_follows_the_policies_of_the_evaluation(files, tmp_path):
     options = ["--chart", "overlap", "-o", str(target)]
     assert main(["evaluate", *files, *options]) == 2
     assert main(["evaluate", *files, "--duplicates", "first", *options]) == 0
-    assert "old and new share 1.000" in target.read_text()
+    assert "new and old share 1.000 of their first 10 docs" in target.read_text()
 
 
 def test_a_trend_names_a_system_that_is_not_there(files, tmp_path, capsys):

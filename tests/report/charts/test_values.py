@@ -7,7 +7,7 @@ import chart_kinds as charts
 import pytest
 from chart_reading import Picture, as_number, check_chart, path_points
 
-from rankscope.report.charts.palette import BG, GOOD, MUTED
+from rankscope.report.charts.palette import AXIS, BG, FG, GOOD, MARK_COLOURS, MARK_TINTS, RAMP, SERIES, SUNK
 
 COMMON = {"title": "t", "measure": "m"}
 
@@ -26,12 +26,57 @@ def test_forest_markers_and_whiskers_stand_at_their_values():
         charts.ForestRow("b", -0.044, -0.07, -0.018, "cannot tell", "unsure"),
     ]
     for picture in both(charts.forest(rows, **COMMON)):
+        assert [text.words for text in picture.texts if text.words == "cannot tell"] == ["cannot tell"] * 2
         values = [picture.value_at(middle(circle)[0], "middle") for circle in picture.circles()]
-        assert values == pytest.approx([0.031, -0.044], abs=5e-4)
-        lines = [s for s in picture.shapes if s.name == "line" and s.attributes.get("stroke") == MUTED]
+        assert len(values) == 4  # on the line, and beside the word, right of all that is drawn
+        assert [v for v in values if v < 0.05] == pytest.approx([0.031, -0.044], abs=5e-4)
+        lines = [s for s in picture.shapes if s.name == "line" and s.attributes.get("stroke") == FG]
         level = [(s.box.left, s.box.right) for s in lines if s.box.top == s.box.bottom]
         ends = [picture.value_at(end, "middle") for pair in level for end in pair]
         assert ends == pytest.approx([0.012, 0.05, -0.07, -0.018], abs=5e-4)
+
+
+def test_forest_zero_is_labelled_in_bold_and_drawn_in_ink():
+    rows = [charts.ForestRow(f"row {i}", i / 100, i / 100 - 0.3, i / 100 + 0.3, "cannot tell") for i in range(21)]
+    for picture in both(charts.forest(rows, **COMMON)):
+        zeros = [text for text in picture.texts if as_number(text.words) == 0]
+        assert len(zeros) == 2  # above and below so many rows
+        line = next(s for s in picture.shapes if s.attributes.get("stroke-width") == "1.25")
+        assert line.attributes["stroke"] == FG
+        assert [text.x for text in zeros] == pytest.approx([line.box.left] * 2, abs=0.1)
+        assert picture.value_at(line.box.left, "middle") == pytest.approx(0, abs=1e-3)
+
+
+SHAPES = {
+    # how each mark is drawn: corners of its outline, filled or not
+    "better": (3, True),
+    "probably_better": (3, False),
+    "worse": (3, True),
+    "probably_worse": (3, False),
+    "unsafe": (4, False),
+    "unsure": (0, False),
+    "same": (8, True),
+}
+
+
+@pytest.mark.parametrize("mark", SHAPES)
+def test_every_verdict_has_a_shape_and_a_tone_of_its_own(mark):
+    picture = Picture(charts.forest([charts.ForestRow("a", 0.2, 0.1, 0.3, "word", mark)], **COMMON).svg)
+    tone = MARK_COLOURS[mark]
+    looks = [s for s in picture.shapes if tone in (s.attributes.get("fill"), s.attributes.get("stroke"))]
+    outline = looks[0]
+    corners = len(set(path_points(outline.attributes["d"]))) if outline.name == "path" else 0
+    assert (corners, outline.attributes["fill"] == tone) == SHAPES[mark]
+    if mark == "unsafe":  # half of it is filled
+        half = looks[1]
+        assert half.attributes["fill"] == tone
+        assert half.box.right == pytest.approx(middle(outline)[0], abs=0.1)
+    if outline.name == "path" and corners == 3:
+        tip_y = next(iter(path_points(outline.attributes["d"])))[1]
+        assert (tip_y == pytest.approx(outline.box.top)) == mark.endswith("better")
+    word = next(text for text in picture.texts if text.words == "word")
+    assert f'fill="{tone}">word<' in charts.forest([charts.ForestRow("a", 0.2, 0.1, 0.3, "word", mark)], **COMMON).svg
+    assert word.box.left > outline.box.right
 
 
 def test_forest_margin_is_a_band_around_zero():
@@ -45,7 +90,7 @@ def test_forest_margin_is_a_band_around_zero():
 def test_forest_interval_without_an_end_runs_to_the_edge_without_a_cap():
     row = charts.ForestRow("a", 0.2, 0.1, math.inf, mark="better")
     wide = Picture(charts.forest([row], **COMMON).svg)
-    lines = [s for s in wide.shapes if s.name == "line" and s.attributes.get("stroke") == GOOD]
+    lines = [s for s in wide.shapes if s.name == "line" and s.attributes.get("stroke") == FG]
     assert len(lines) == 2  # the interval and its left end
     assert wide.value_at(max(s.box.right for s in lines), "middle") == pytest.approx(
         max(v for _, v in wide.axis("middle"))
@@ -68,7 +113,7 @@ def test_difference_bars_have_the_height_of_their_value_and_are_sorted():
 
 def test_where_lower_is_better_a_negative_difference_is_a_gain():
     chart = charts.differences(["q1", "q2"], [-1, 2], better="lower", names=("old", "new"), **COMMON)
-    assert "new is better on 1, old on 1, equal on 0 of 2 queries" in chart.alt
+    assert "new is ahead of old on 1 of 2 queries, behind on 1, equal on 0" in chart.alt
     assert "largest gain \N{MINUS SIGN}1.000 (query q1), largest loss +2.000 (query q2)" in chart.alt
     bars = [s for s in Picture(chart.svg).shapes if s.name == "rect" and s.tip]
     assert [(s.tip.split(":")[0], s.attributes["fill"] == GOOD) for s in bars] == [("q1", True), ("q2", False)]
@@ -120,6 +165,39 @@ def test_curve_markers_stand_at_their_points_on_a_logarithmic_axis():
         assert [picture.value_at(y, "end") for _, y in points] == pytest.approx(y, abs=5e-3)
 
 
+def lines_of(picture):
+    """Return the lines of systems by name: those paths whose tooltip is a name alone."""
+    return {s.tip: s for s in picture.shapes if s.name == "path" and s.tip and ":" not in s.tip}
+
+
+def test_up_to_four_lines_differ_in_colour_and_dash_and_are_named_at_their_ends():
+    made = [charts.ChartLine(name, [1, 2, 3], [y, y, y]) for name, y in (("a", 0.9), ("b", 0.6), ("c", 0.3), ("d", 0))]
+    for picture in both(charts.curves(made, **COMMON)):
+        lines = lines_of(picture)
+        assert [lines[name].attributes["stroke"] for name in "abcd"] == list(SERIES)
+        assert len({lines[name].attributes.get("stroke-dasharray") for name in "abcd"}) == 4
+        for name in "abcd":
+            text = next(text for text in picture.texts if text.words == name)
+            assert text.box.left > lines[name].box.right
+            assert text.y - 0.35 * text.size == pytest.approx(lines[name].box.bottom, abs=1)
+
+
+def test_of_many_lines_the_best_and_the_baseline_are_strong_and_the_rest_is_grey():
+    made = [charts.ChartLine(f"s{i}", [1, 2], [i / 10, i / 10]) for i in range(9)]
+    chart = charts.curves(made, best="s3", baseline="s5", **COMMON)
+    for picture in both(chart):
+        strokes = {name: line.attributes["stroke"] for name, line in lines_of(picture).items()}
+        assert (strokes.pop("s3"), strokes.pop("s5")) == SERIES[:2]
+        assert set(strokes.values()) == {AXIS}
+        assert {"s3, best", "s5, baseline", "7 other systems"} <= {text.words for text in picture.texts}
+    assert (
+        chart.alt
+        == "m by k, s3, best: 0.300 at 1 to 0.300 at 2; s5, baseline: 0.500 at 1 to 0.500 at 2; 7 other systems in grey."
+    )
+    highest = charts.curves(made, **COMMON)  # nothing is said of which is best
+    assert "s8, best" in {text.words for text in Picture(highest.svg).texts}
+
+
 def test_narrow_ranges_of_k_have_a_linear_axis():
     picture = Picture(charts.curves([charts.ChartLine("a", [5, 10, 15, 20], [1, 2, 3, 4])], **COMMON).svg)
     assert [picture.value_at(middle(s)[0], "middle") for s in picture.circles()] == pytest.approx(
@@ -152,16 +230,46 @@ def test_strata_cells_hold_value_interval_and_n():
         words = [text.words for text in picture.texts]
         assert {"+0.500", "[+0.400, +0.600]", "n = 12", "+0.250", "n = 3"} <= set(words)
         assert words.count("\N{EN DASH}") == 2  # en of b, and de of a, were not given
-        shade = {s.tip: float(s.attributes["fill-opacity"]) for s in picture.shapes if s.tip}
-        assert shade["en, a: +0.500 [+0.400, +0.600] n = 12"] > shade["de, b: +0.250 n = 3"]
+        fills = {s.tip: s.attributes["fill"] for s in picture.shapes if s.tip}
+        assert fills["en, a: +0.500 [+0.400, +0.600] n = 12"] == MARK_TINTS["better"]
+        assert fills["de, b: +0.250 n = 3"] == SUNK  # without an interval nothing is told apart
 
 
-def test_strata_of_differences_differ_by_side_and_sign():
-    cells = [charts.HeatCell("en", "a", 0.1), charts.HeatCell("de", "a", -0.1), charts.HeatCell("fr", "a", math.nan)]
-    picture = Picture(charts.strata(cells, **COMMON).svg)
-    fills = {s.tip: s.attributes["fill"] for s in picture.shapes if s.tip}
-    assert len(set(fills.values())) == 3
-    assert {"+0.100", "\N{MINUS SIGN}0.100", "undefined"} <= {text.words for text in picture.texts}
+def test_strata_are_coloured_where_the_interval_leaves_out_zero():
+    ends = {"en": (0.1, 0.01, 0.2), "de": (-0.1, -0.2, -0.01), "fr": (0.3, -0.1, 0.7), "it": (math.nan,)}
+    cells = [charts.HeatCell(name, "a", *numbers) for name, numbers in ends.items()]
+    for better, (gain, loss) in {"higher": ("en", "de"), "lower": ("de", "en")}.items():
+        picture = Picture(charts.strata(cells, better=better, **COMMON).svg)
+        fills = {s.tip.split(",")[0]: s.attributes["fill"] for s in picture.shapes if s.tip}
+        told = {gain: MARK_TINTS["better"], loss: MARK_TINTS["worse"]}
+        assert fills == told | {"fr": SUNK, "it": SUNK}  # fr is the largest of all, and nobody can tell
+        assert {"+0.100", "\N{MINUS SIGN}0.100", "undefined"} <= {text.words for text in picture.texts}
+
+
+def test_systems_are_shaded_by_what_their_intervals_tell_apart():
+    # by hand: a meets b and d, so these are one shade; c meets e; f meets nobody; the spread of values is no matter
+    ends = {
+        "a": (0.90, 0.80, 1.00),
+        "b": (0.81, 0.75, 0.87),
+        "c": (0.70, 0.66, 0.74),
+        "d": (0.65, 0.45, 0.85),
+        "e": (0.60, 0.50, 0.70),
+        "f": (0.10, 0.05, 0.15),
+    }
+    cells = [charts.HeatCell(name, "P", *numbers) for name, numbers in ends.items()]
+    costs = [charts.HeatCell(name, "cost", -v, -high, -low) for name, (v, low, high) in ends.items()]
+    chart = charts.systems([*cells, *costs], title="t", better={"cost": "lower"})
+    for picture in both(chart):
+        fills = {tuple(s.tip.split(":")[0].split(", ")): s.attributes["fill"] for s in picture.shapes if s.tip}
+        for measure in ("P", "cost"):
+            own = {name: RAMP.index(fills[name, measure]) for name in ends}
+            assert own["a"] == own["b"] == own["d"] > own["c"] == own["e"] > own["f"]
+    assert chart.alt == "Of 6 systems a has the best P, 0.900 [0.800, 1.000], and 2 others are not told apart from it."
+
+
+def test_systems_without_intervals_are_not_shaded():
+    picture = Picture(charts.systems([charts.HeatCell(n, "P", v) for n, v in (("a", 1), ("b", 0))], title="t").svg)
+    assert {s.attributes["fill"] for s in picture.shapes if s.tip} == {SUNK}
 
 
 def test_the_best_value_of_each_measure_is_bold():
@@ -223,7 +331,7 @@ def test_map_points_stand_at_their_values_and_the_front_is_filled():
             x, y = middle(circles[point.name])
             assert picture.value_at(x, "middle") == pytest.approx(point.x, abs=5e-3)
             assert picture.value_at(y, "end") == pytest.approx(point.y, abs=5e-3)
-        assert [circles[name].attributes["fill"] for name in "abc"] == [GOOD, GOOD, BG]
+        assert [circles[name].attributes["fill"] for name in "abc"] == [FG, FG, BG]
 
 
 def test_latency_is_logarithmic_and_its_front_is_fast_and_good():

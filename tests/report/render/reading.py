@@ -8,16 +8,24 @@ from markdown_it import MarkdownIt
 
 from rankscope.report.document import (
     Bullets,
+    ChangedQueries,
+    ChangedQuery,
     Estimate,
     Estimates,
+    Fact,
+    Facts,
     Figure,
     Paragraph,
     Report,
     Section,
+    Share,
+    Shares,
     Signal,
     Signals,
     TableBlock,
     VerdictBlock,
+    VerdictCount,
+    VerdictCounts,
 )
 from rankscope.report.render.latex_table import SPECIAL
 from rankscope.report.table import Cell, Table
@@ -123,6 +131,10 @@ def report_of(texts):
         Bullets(text(), (text(), text())),
         TableBlock(text(), table),
         TableBlock(text(), table, folded=True),
+        Facts(text(), (Fact(text(), text(), text()), Fact(text(), text()))),
+        VerdictCounts(text(), (VerdictCount("better", text(), (text(), text())),)),
+        ChangedQueries(text(), (ChangedQuery(text(), text(), 0.5, 0.25, "worse", text()),)),
+        Shares(text(), (Share(text(), 0.75, text()), Share(text(), 0.25))),
         Figure(text(), "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 1 1'></svg>", text()),
     )
     return Report(text(), blocks, (Section(text(), blocks[3:5], text()), Section(text(), ())), ((text(), text()),))

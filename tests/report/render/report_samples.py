@@ -2,18 +2,28 @@
 
 import random
 
+from rankscope.analysis.side_by_side import ShownDoc, ShownList, SideBySide
 from rankscope.report.document import (
     Bullets,
+    ChangedQueries,
+    ChangedQuery,
     Estimate,
     Estimates,
+    Fact,
+    Facts,
     Figure,
     Paragraph,
     Report,
     Section,
+    Share,
+    Shares,
+    SideBySideBlock,
     Signal,
     Signals,
     TableBlock,
     VerdictBlock,
+    VerdictCount,
+    VerdictCounts,
     marked,
 )
 from rankscope.report.table import Cell, Table
@@ -239,3 +249,171 @@ def row(*texts, best=None):
 def nasty():
     """Return a report in which names could be taken for markup, or have letters that are not Latin."""
     return many_systems(["bm25", *NASTY, LONG, *WIDE])
+
+
+VERDICTS = (
+    ("hybrid-rerank", 0.080, 0.044, 0.117, "better", "better"),
+    ("hybrid", 0.042, 0.002, 0.083, "probably_better", "probably better"),
+    ("fields", 0.003, 0.000, 0.007, "same", "practically the same"),
+    ("dense", -0.022, -0.070, 0.025, "unsure", "cannot tell"),
+    ("multilingual", -0.063, -0.112, -0.014, "unsafe", "not safe to call"),
+    ("synonyms", -0.071, -0.110, -0.004, "probably_worse", "probably worse"),
+    (LONG, -0.134, -0.148, -0.120, "worse", "worse"),
+)
+
+
+def every_block(text="palpitations at night, need SVT ablation"):
+    """Return a report on several systems in which every kind of block stands."""
+    names = [row[0] for row in VERDICTS]
+    sides = two_lists(text)
+    changed = [
+        ChangedQuery("q17", text, 0.37, 0.93, "better", "3 relevant docs enter the first 4", sides),
+        ChangedQuery("q4", "my toddler walks on tiptoes", 0.48, 1.0, "better"),
+        ChangedQuery("q9", "", 0.14, 0.58, "better", "the first relevant doc rose from 8 to 1"),
+    ]
+    worse = [
+        ChangedQuery(
+            "q31",
+            "Kinderorthopäde Hüfte, bitte auf Deutsch",
+            0.45,
+            0.15,
+            "worse",
+            "a relevant doc fell from 1 to 5",
+            sides,
+        ),
+        ChangedQuery("q32", "Dr. P. dermatology Harrogate", 0.93, 0.66, "worse", "the doctor named is at 4, was 1"),
+    ]
+    systems = Table(
+        [
+            "system",
+            "verdict",
+            "nDCG@10",
+            "Δ",
+            "95% CI",
+            "p (adj.)",
+            "d_z",
+            "W / T / L",
+            "judged@10",
+            "RR@10",
+            "Recall@100",
+        ],
+        [
+            row(
+                name,
+                words,
+                f"{0.555 + value:.4f}",
+                f"{value:+.4f}",
+                f"[{low:+.3f}, {high:+.3f}]",
+                "0.0002",
+                "0.49",
+                "142 / 33 / 65",
+                "97%",
+                "0.724",
+                "0.855",
+                best=2 if value == 0.08 else None,
+            )
+            for name, value, low, high, _, words in VERDICTS
+        ],
+        n_name_columns=2,
+        notes=("Δ against algorithmic, n = 240; verdict, interval and p come from one critical value.",),
+        keep=("nDCG@10", "verdict"),
+    )
+    first = (
+        VerdictBlock(
+            "Use hybrid-rerank: it is better than algorithmic, and nothing else is better than it.",
+            "nDCG@10 rises from 0.555 to 0.635, by 0.080 (95% CI 0.044 to 0.117), more than the margin of 0.01.",
+            "better",
+            "nDCG@10 · 8 systems · 240 queries",
+            ("29% of the first ten results of multilingual are unjudged.",),
+        ),
+        Facts(
+            "",
+            (
+                Fact("nDCG@10", "0.555 → 0.635", "14% higher"),
+                Fact("Difference", "+0.080", "95% CI 0.044 to 0.117"),
+                Fact("W / T / L", "142 / 33 / 65", "of 240 queries"),
+                Fact("Nothing relevant in ten", "19 → 7", "queries"),
+                Fact("judged@10", "97%"),
+            ),
+        ),
+        VerdictCounts(
+            "Against algorithmic",
+            (
+                *(VerdictCount(mark, words, (name,)) for name, *_, mark, words in VERDICTS),
+                VerdictCount("note", "left out", ()),
+            ),
+        ),
+        Estimates(
+            "Difference from algorithmic in nDCG@10",
+            tuple(
+                Estimate(name, value, low, high, f"{value:+.3f} ({low:+.3f} to {high:+.3f})", mark, words)
+                for name, value, low, high, mark, words in VERDICTS
+            ),
+            margin=0.01,
+        ),
+    )
+    sections = (
+        Section(
+            "Which searches changed", (ChangedQueries("Better", tuple(changed)), ChangedQueries("Worse", tuple(worse)))
+        ),
+        Section("How sure is that?", (trust(), Paragraph("Smallest difference this set can find (80% power): 0.029."))),
+        Section("All systems", (TableBlock("Systems", systems), Figure("Chart", chart(3), "What the chart shows."))),
+        Section(
+            "What is still lost",
+            (
+                Shares(
+                    "Of 1, hybrid-rerank reaches 0.636",
+                    (
+                        Share("reached", 0.636),
+                        Share("lost to order", 0.142, "The right docs in the first ten, in the wrong order."),
+                        Share("ranked too low", 0.126, "Found, but at 11 to 100."),
+                        Share("not found", 0.096, "Not among the first 100."),
+                    ),
+                ),
+                Bullets(
+                    "What to do next", ("Release it behind a switch.", "Judge 46 docs of multilingual."), numbered=True
+                ),
+            ),
+        ),
+        Section(
+            "hybrid against algorithmic", (SideBySideBlock("Both lists", sides, Table(["a"], [row("b")])),), folded=True
+        ),
+        Section("Every query", (TableBlock("Scores per query", per_query(names, 30), folded=True),)),
+    )
+    return Report("Eight systems for the doctor finder", first, sections, FOOTER)
+
+
+def two_lists(text):
+    """Return what two systems show for a query: docs that rose, fell, came and went."""
+    first = [("d1", 0.0, None, "lost"), ("d2", 3.0, 1, "up"), ("d3", None, 3, "same"), ("d4", 1.0, 4, "down")]
+    second = [("d2", 3.0, 2, "up"), ("d9", 2.0, None, "new"), ("d3", None, 3, "same"), ("d4", 1.0, 3, "down")]
+
+    def docs(rows):
+        return tuple(
+            ShownDoc(
+                rank,
+                doc,
+                f"Clinic {doc} for heart rhythm and what else a long title may say of it",
+                (
+                    ("Specialists for ", False),
+                    ("palpitations", True),
+                    (" and the ablation of arrhythmias. " * 3, False),
+                ),
+                grade,
+                bool(grade),
+                0.2 * (grade or 0),
+                other,
+                move,
+            )
+            for rank, (doc, grade, other, move) in enumerate(rows, 1)
+        )
+
+    return SideBySide(
+        query="q17",
+        query_text=text,
+        measure="nDCG@10",
+        a=ShownList("algorithmic", 0.37, 100, docs(first)),
+        b=ShownList("hybrid-rerank", 0.93, 100, docs(second)),
+        changes=(),
+        missed=("Clinic d77",),
+    )

@@ -5,16 +5,22 @@ import hashlib
 import re
 from collections import Counter
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 from reading import XHTML, parse_html
-from report_samples import LONG, many_systems, nasty, two_systems
+from report_samples import LONG, every_block, many_systems, nasty, two_systems
 
-from rankscope.report.document import Figure, Report, TableBlock, VerdictBlock
+from rankscope.report.document import Figure, Mark, Report, TableBlock, VerdictBlock
 from rankscope.report.render import render
 from rankscope.report.table import Cell, Table
 
-SAMPLES = {"two": two_systems(), "seven": many_systems([f"s{i}" for i in range(7)]), "nasty": nasty()}
+SAMPLES = {
+    "two": two_systems(),
+    "seven": many_systems([f"s{i}" for i in range(7)]),
+    "nasty": nasty(),
+    "every": every_block(),
+}
 
 
 @pytest.fixture(params=SAMPLES)
@@ -77,14 +83,11 @@ def test_rows_have_as_many_cells_as_the_heading(page):
 def test_the_verdict_is_first_and_its_tone_is_said_by_a_shape():
     tree = parse_html(render(two_systems(), "html"))
     first = tree.find(f".//{XHTML}main/{XHTML}section/{XHTML}div")
-    assert first.get("class") == "verdict good"
-    assert first.find(".//{http://www.w3.org/2000/svg}circle") is not None
-    pages = [
-        render(Report("t", (VerdictBlock("h", "r", mark),), (), ()), "html")
-        for mark in ("better", "unsure", "worse", "unsafe")
-    ]
+    assert first.get("class") == "answer better"
+    assert first.find(f"{XHTML}h2/{{http://www.w3.org/2000/svg}}svg/{{http://www.w3.org/2000/svg}}path") is not None
+    pages = [render(Report("t", (VerdictBlock("h", "r", mark),), (), ()), "html") for mark in get_args(Mark)]
     shapes = {re.search('<svg class="shape".*?</svg>', page)[0] for page in pages}
-    assert len(shapes) == 4
+    assert len(shapes) == len(get_args(Mark)) == 11
 
 
 def test_fifty_systems_on_a_thousand_queries_with_twelve_charts_stay_below_a_megabyte():

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope._version import __version__
 from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, notes_or_raise
 from rankscope.align.policies import Policies
-from rankscope.align.top import top_docs
+from rankscope.align.top import top_docs, whole_lists
 from rankscope.analysis.bands import BandProfile, find_bands, in_one_line
 from rankscope.analysis.diagnose.checks import findings_of, most_serious_first
-from rankscope.analysis.diagnose.records import Diagnosis, DiagnosisFinding, ListedDoc, MissedDoc, QueryList, QuerySlice
+from rankscope.analysis.diagnose.records import (
+    Diagnosis,
+    DiagnosisFinding,
+    ListedDoc,
+    LostTo,
+    MissedDoc,
+    QueryList,
+    QuerySlice,
+)
 from rankscope.analysis.diagnose.slices import slice_findings, slices_of
-from rankscope.analysis.diagnose.thresholds import N_LISTS, N_MISSED
+from rankscope.analysis.diagnose.thresholds import N_BEST, N_MISSED, N_WORST
 from rankscope.analysis.diagnose.view import RunView
+from rankscope.analysis.rankings import Rankings
 from rankscope.checks import check_at_least, check_keywords, check_options
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
-from rankscope.data.queries import load_queries
+from rankscope.data.queries import QueryTable, load_queries
 from rankscope.data.run import Run
+from rankscope.data.texts import Texts
 from rankscope.errors import InputError, OptionError, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
@@ -34,11 +45,13 @@ from rankscope.evaluation import (
     load_side_data,
     queries_asked,
 )
-from rankscope.light import names_of
+from rankscope.light import LightRecord, names_of
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
+from rankscope.measures.profiles import Profile
 from rankscope.measures.scores import Aggregate
 from rankscope.measures.scoring import check_grades, count, scores_of
+from rankscope.measures.spec import COMMON, Measure
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -52,7 +65,7 @@ SEEN_DOCS = 10
 """How many docs a reader sees, by default."""
 POOL_CUTS = (10, 50, 100, 1000)
 """The depths of the candidate pool that a diagnosis looks at."""
-WHERE_LOST = {
+WHERE_LOST: dict[LostTo, tuple[str, str]] = {
     "order": (
         "inside the top {k}: relevant docs are there, but not at its first ranks",
         "Work on the first ranks: the best order of the same {k} docs would reach {reached:.2f}.",
@@ -71,6 +84,8 @@ WHERE_LOST = {
     ),
 }
 """Where nDCG is lost, and what that means."""
+MANY_ROWS = 200_000
+"""From so many rows on, a run is not read as a whole for the docs of a few queries."""
 WORTHWHILE = 0.75
 """A re-ranker need not look at the whole pool: the first docs that could regain this share of the loss are enough."""
 
@@ -87,6 +102,7 @@ def diagnose(
     embeddings: Any = None,
     bands: str | BandProfile | None = None,
     queries: Any = None,
+    docs: Any = None,
     by: str | Sequence[str] = (),
     anyway: bool = False,
     **policies: Unpack[PolicyOptions],
@@ -106,7 +122,10 @@ def diagnose(
     bands
         Whose words to put precision, recall, reciprocal rank and nDCG in, such as ``"doctor-search"``.
     queries
-        What is known of the queries, as `compare` takes it; they are divided by their intent and clarity.
+        What is known of the queries, as `compare` takes it: what they ask stands beside their ids, and they are divided
+        by their intent and clarity.
+    docs
+        Docs with their titles or texts, {doc: {field: value}} or a file, to name docs by.
     by
         Other attributes to divide them by.
     profile, options, qrels_options, anyway, **policies
@@ -150,39 +169,96 @@ def diagnose(
     if chosen is not None and chosen.unjudged_queries == "zero":
         judged, unjudged_notes = add_unjudged_queries(judged, [loaded], queries)
         notes += unjudged_notes
-    vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
     hits = align(judged, loaded, decided)
     notes += notes_or_raise(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
-    check_grades(judged, parse_measures(f"R@{k}"), decided)
-    view = RunView(hits, measure, rel=decided.relevance_level, cuts=pool_cuts)
+    give_warning(*notes, *id_notes(judged, loaded))
+    if by and queries is None:
+        raise OptionError("by is given, but no queries", hint="say where their attributes are: --queries FILE")
+    table = None if queries is None else load_queries(queries)
+    diagnosis = diagnosis_of(
+        DiagnosedRun(judged, loaded, hits, decided, measure),
+        chosen,
+        pool_cuts=pool_cuts,
+        vectors=next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None),
+        bands=find_bands(bands) if isinstance(bands, str) else bands,
+        queries=table,
+        by=by.replace(",", " ").split() if isinstance(by, str) else by,
+    )
+    if table is None and docs is None:
+        return diagnosis
+    return diagnosis.with_texts(Texts.of(queries=table, docs=docs, only=diagnosis.shown_docs))
+
+
+def diagnose_one(
+    rankings: Rankings, name: str, primary: str, *, query_ids: Collection[str] | None = None
+) -> Diagnosis | None:
+    """Return the diagnosis of one of the runs that a report is about, by its primary measure where that is an nDCG@k.
+
+    None where there is nothing to be said: no query has a relevant doc, or not one doc of the run is judged.
+    """
+    run, policies = rankings.runs[name], rankings.policies
+    qrels = rankings.qrels if query_ids is None else rankings.qrels.select(query_ids)
+    chosen = chosen_profile(rankings.profile)
+    measure = parse_measures(primary)[0]
+    if measure.base != "nDCG" or "k" not in measure.options or not {"rel", *COMMON}.isdisjoint(measure.options):
+        measure = decide_measures(chosen, f"nDCG@{SEEN_DOCS}")[0]
+    hits = align(qrels, run, policies)
+    counts = count(hits, policies)
+    if counts.unjudged == counts.retrieved:
+        return None
+    try:
+        diagnosis = diagnosis_of(DiagnosedRun(qrels, run, hits, policies, measure), chosen)
+    except InputError:
+        return None
+    return diagnosis.with_texts(rankings.texts_of(diagnosis.shown_docs))
+
+
+class DiagnosedRun(LightRecord, eq=False):
+    """What is diagnosed: a run, aligned with the judgments, by an nDCG at k."""
+
+    qrels: Qrels
+    run: Run
+    hits: Hits
+    policies: Policies
+    measure: Measure
+
+
+def diagnosis_of(
+    given: DiagnosedRun,
+    profile: Profile | None,
+    *,
+    pool_cuts: Sequence[int] = POOL_CUTS,
+    vectors: Any = None,
+    bands: BandProfile | None = None,
+    queries: QueryTable | None = None,
+    by: Sequence[str] = (),
+) -> Diagnosis:
+    hits, run, policies, measure = given.hits, given.run, given.policies, given.measure
+    k = int(measure.options["k"])
+    check_grades(given.qrels, parse_measures(f"R@{k}"), policies)
+    view = RunView(hits, measure, rel=policies.relevance_level, cuts=pool_cuts)
     if not len(view):
         raise InputError(
             f"no query has a doc of grade {view.rel:g} or better, so there is nothing to find",
             hint="lower --min-rel, or check the grades with `rankscope validate`",
         )
     if vectors is not None:
-        extras = Extras(judged, top_docs(loaded, view.hits.query_ids, decided, depth=k), embeddings=vectors)
+        extras = Extras(given.qrels, top_docs(run, view.hits.query_ids, policies, depth=k), embeddings=vectors)
         redundancy = parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras)
         view.repeated_share = np.nan_to_num(redundancy)
-    give_warning(*notes, *id_notes(judged, loaded))
-    words = find_bands(bands) if isinstance(bands, str) else bands
-    asked = decide_measures(chosen, f"P@{k} R@{k} RR nDCG@{k}")
-    evaluated = scores_of(hits, loaded, asked, decided)
-    in_words = "" if words is None else in_one_line(evaluated, words)
+    asked = decide_measures(profile, f"P@{k} R@{k} RR")
+    evaluated = scores_of(hits, run, (*asked, measure), policies)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
     slices: tuple[QuerySlice, ...] = ()
     if queries is not None:
-        known = load_queries(queries)
-        slices = slices_of(view, known, by.replace(",", " ").split() if isinstance(by, str) else by)
-        findings = most_serious_first((*findings, *slice_findings(view, known, slices)))
-    elif by:
-        raise OptionError("by is given, but no queries", hint="say where their attributes are: --queries FILE")
-    worst, best = query_lists(view, judged, loaded, decided)
+        slices = slices_of(view, queries, by)
+        findings = most_serious_first((*findings, *slice_findings(view, queries, slices)))
+    worst, best = query_lists(view, given.qrels, run, policies)
     return Diagnosis(
         rankscope=__version__,
         is_fine=all(finding.severity == "remark" for finding in findings),
-        run=loaded.name or "run",
+        run=run.name or "run",
         measure=measure.name,
         k=k,
         min_rel=view.rel,
@@ -199,8 +275,8 @@ def diagnose(
         positions=view.positions,
         worst=worst,
         best=best,
-        bands=None if words is None else words.name,
-        in_words=in_words,
+        bands=None if bands is None else bands.name,
+        in_words="" if bands is None else in_one_line(evaluated, bands),
         slices=slices,
     )
 
@@ -210,7 +286,7 @@ def summary_of(view: RunView, findings: Sequence[DiagnosisFinding], evaluated: A
 
     `evaluated` is the mean as `evaluate` has it, which may count queries without relevant docs, too.
     """
-    losses = view.losses
+    losses, part = view.losses, view.losses.largest
     queries = "1 query" if len(view) == 1 else f"{len(view):,} queries"
     sentences = [f"{view.measure.name} is {losses.score:.4f} over {queries}."]
     if evaluated.n > len(view):
@@ -220,9 +296,9 @@ def summary_of(view: RunView, findings: Sequence[DiagnosisFinding], evaluated: A
         )
     if all(finding.severity == "remark" for finding in findings):
         sentences.append("Nothing to complain about: no check concerns more than a few queries.")
+    elif part is None:
+        sentences.append("Nothing is missing to 1; what was found is about other things.")
     else:
-        # of equals the easiest to regain
-        part = max(WHERE_LOST, key=lambda name: round(float(getattr(losses, name)), 9))
         where, advice = WHERE_LOST[part]
         missing, lost = 1 - losses.score, getattr(losses, part)
         share = "Most" if lost > missing / 2 else "The largest part"
@@ -252,15 +328,18 @@ def query_lists(
     """
     first = np.nan_to_num(view.first, nan=math.inf)
     lowest_first = np.lexsort((-view.n_relevant, -first, view.score)).tolist()
-    worst = [i for i in lowest_first if view.score[i] < 1 - 1e-9][:N_LISTS]
+    worst = [i for i in lowest_first if view.score[i] < 1 - 1e-9][:N_WORST]
     highest_first = np.lexsort((-view.n_relevant, -view.score)).tolist()
-    best = [i for i in highest_first if view.score[i] > 0 and i not in worst][:N_LISTS]
+    best = [i for i in highest_first if view.score[i] > 0 and i not in worst][:N_BEST]
+    shown = [view.hits.query_ids[i] for i in (*worst, *best)]
+    is_large = int(view.hits.n_retrieved.sum()) > MANY_ROWS
+    lists = whole_lists(run, shown, policies) if is_large else top_docs(run, shown, policies, depth=None)
+    found_of = dict(zip(shown, lists.docs, strict=True))
 
     def listed(i: int) -> QueryList:
         query = view.hits.query_ids[i]
         judged = {doc: grade for doc, grade in qrels.judged[query].items() if grade >= 0}
-        found = top_docs(run, [query], policies, depth=None).docs[0]
-        docs = [doc for doc in found if doc in judged or not policies.judged_only]
+        docs = [doc for doc in found_of[query] if doc in judged or not policies.judged_only]
         rank_of = {doc: rank for rank, doc in enumerate(docs, 1)}
         missed = [
             MissedDoc(doc, grade, rank_of.get(doc))

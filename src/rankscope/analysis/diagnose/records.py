@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
-from rankscope.records import Record, StoredRecord, to_builtins
+from rankscope.records import Record, StoredRecord, replace, to_builtins
 from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
+
+if TYPE_CHECKING:
+    from rankscope.data.texts import Texts
 
 SHOWN_FINDINGS = 5
 """Of more findings, the others are counted where a diagnosis is printed in an interactive session."""
 Severity: TypeAlias = Literal["serious", "moderate", "remark"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "moderate", "remark")
 """Worst first; a remark helps to read the rest and is no complaint."""
+
+LostTo: TypeAlias = Literal["order", "ranked_low", "not_answered", "not_retrieved"]
+LOST_TO: tuple[LostTo, ...] = ("order", "ranked_low", "not_answered", "not_retrieved")
+"""What nDCG can be lost to, the easiest to regain first."""
+SEEN_LOSS = 0.00005
+"""A smaller loss is shown as 0."""
 
 Rank: TypeAlias = Annotated[int, Meta(ge=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -28,6 +37,8 @@ class FindingExample(Record):
     """What is known of the query, by name."""
     text: str
     """The same in words that may change between versions."""
+    query_text: str = ""
+    """What was asked; empty where it is not known."""
 
 
 class DiagnosisFinding(Record):
@@ -61,6 +72,12 @@ class Losses(Record):
     """What only docs could add that are not in the pool."""
     not_answered: float = 0.0
     """What queries that the run does not answer would add."""
+
+    @property
+    def largest(self) -> LostTo | None:
+        """What most is lost to; of equals, what is easiest to regain. None where nothing is lost that could be seen."""
+        largest = max(LOST_TO, key=lambda name: round(float(getattr(self, name)), 9))
+        return largest if getattr(self, largest) >= SEEN_LOSS else None
 
 
 class PoolCut(Record):
@@ -121,6 +138,8 @@ class ListedDoc(Record):
     rank: Rank
     doc: str
     grade: float | None
+    title: str = ""
+    """What the doc is called; empty where that is not known."""
 
 
 class MissedDoc(Record):
@@ -129,6 +148,7 @@ class MissedDoc(Record):
     doc: str
     grade: float
     rank: Rank | None
+    title: str = ""
 
 
 class QueryList(Record):
@@ -142,6 +162,8 @@ class QueryList(Record):
     docs: tuple[ListedDoc, ...]
     missed: tuple[MissedDoc, ...]
     """The best relevant docs that are not in the top k."""
+    query_text: str = ""
+    """What was asked; empty where it is not known."""
 
 
 class QuerySlice(Record):
@@ -204,14 +226,43 @@ class Diagnosis(Tabular, Rendered, Plotted, StoredRecord):
     slices: tuple[QuerySlice, ...] = ()
     """The queries by intent and clarity, or by the attributes asked for, where queries are given."""
 
+    @property
+    def shown_docs(self) -> frozenset[str]:
+        """The docs that it names."""
+        lists = (*self.worst, *self.best)
+        shown = {one.doc for query in lists for one in query.docs}
+        return frozenset(shown.union(one.doc for query in lists for one in query.missed))
+
+    def with_texts(self, texts: Texts) -> Diagnosis:
+        """Return the diagnosis with what queries ask and docs are called, as far as that is known."""
+
+        def listed(query: QueryList) -> QueryList:
+            return replace(
+                query,
+                query_text=texts.query(query.query),
+                docs=tuple(replace(one, title=texts.title(one.doc)) for one in query.docs),
+                missed=tuple(replace(one, title=texts.title(one.doc)) for one in query.missed),
+            )
+
+        def found(finding: DiagnosisFinding) -> DiagnosisFinding:
+            examples = (replace(one, query_text=texts.query(one.query)) for one in finding.examples)
+            return replace(finding, examples=tuple(examples))
+
+        return replace(
+            self,
+            findings=tuple(map(found, self.findings)),
+            worst=tuple(map(listed, self.worst)),
+            best=tuple(map(listed, self.best)),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""
         record: dict[str, Any] = to_builtins(self)
         return record
 
-    def report(self, *, command: str = "") -> Any:
+    def report(self, *, command: str = "", per_query: bool = False) -> Any:
         """Return the report of this diagnosis, which `render` turns into text, HTML, Markdown or LaTeX."""
-        return VIEWS["Diagnosis"].report(self, command=command)
+        return VIEWS["Diagnosis"].report(self, command=command, per_query=per_query)
 
     def __repr__(self) -> str:
         found = (

@@ -42,7 +42,8 @@ SERIOUS_SHARE = 0.2
 MODERATE_SHARE = 0.05
 """Below one query in twenty a finding is a remark: worth knowing, not worth a plan."""
 N_EXAMPLES = 3
-N_LISTS = 3
-"""How many of the worst, and of the best, queries are shown with their docs."""
+N_WORST = 5
+"""How many of the worst queries are shown with their docs."""
+N_BEST = 3
 N_MISSED = 5
 """How many of the relevant docs that a shown query lacks are named."""

@@ -59,6 +59,10 @@ class DocToJudge(Record):
     # above 0 it favours the second system; a rank is None where the measure does not look at the doc
     rank_a: int | None
     rank_b: int | None
+    text: str | None = None
+    """What was asked, where the queries are given."""
+    title: str | None = None
+    """What the doc is called, where the docs are given."""
 
 
 class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):

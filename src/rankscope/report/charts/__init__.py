@@ -23,6 +23,7 @@ OURS = (
         "comparison",
         "differences with intervals, against zero and the margin that matters",
     ),
+    ("matrix", "matrix:MatrixChart", "comparison", "who beats whom: the verdicts on all pairs of systems"),
     ("differences", "pairs:DifferencesChart", "comparison", "differences by query, from largest gain to largest loss"),
     ("scatter", "pairs:ScatterChart", "comparison", "one system against another, query by query"),
     ("curves", "lines:CurvesChart", "runs", "a measure against its cut-off, one line per system"),

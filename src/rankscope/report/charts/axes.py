@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
 
 from rankscope.records import Record
 from rankscope.report.charts.drawing import Box, Drawing
@@ -119,22 +121,33 @@ def short_power(text: str) -> str:
 
 
 def plot_with_axes(
-    drawing: Drawing, x: Axis, y: Axis, *, x_label: str, y_label: str, height: float, width: float | None = None
+    drawing: Drawing,
+    x: Axis,
+    y: Axis,
+    *,
+    x_label: str,
+    y_label: str,
+    height: float,
+    width: float | None = None,
+    free: float = 0,
 ) -> Plot:
-    """Draw both axes below what stands already, and return the place between them; `width` is centred."""
-    box, scale_y = draw_y_axis(drawing, y, y_label, height=height, width=width)
+    """Draw both axes below what stands already, and return the place between them; `width` is centred.
+
+    So much is left free at the right, for names of lines.
+    """
+    box, scale_y = draw_y_axis(drawing, y, y_label, height=height, width=width, free=free)
     scale_x = x.scale(box.left, box.right)
     draw_x_axis(drawing, x, scale_x, box, x_label, grid=True)
     return Plot(box, scale_x, scale_y)
 
 
 def draw_y_axis(
-    drawing: Drawing, axis: Axis, label: str, *, height: float, width: float | None = None
+    drawing: Drawing, axis: Axis, label: str, *, height: float, width: float | None = None, free: float = 0
 ) -> tuple[Box, Scale]:
     """Draw an upright axis: its name above it, its ticks with a thin line each across the plot, which is returned."""
     layout = drawing.layout
     left = layout.margin + max(text_width(text, layout.size) for text in axis.labels) + GAP + TICK
-    right = layout.width - layout.margin - 12
+    right = layout.width - layout.margin - max(free, 12)
     if width is not None and right - left > width:
         left += (right - left - width) / 2
         right = left + width
@@ -154,29 +167,50 @@ def draw_y_axis(
 
 
 def draw_x_axis(drawing: Drawing, axis: Axis, scale: Scale, box: Box, label: str, *, grid: bool = False) -> None:
-    """Draw a level axis below the plot with its ticks and its name, and move below it."""
+    """Draw a level axis below the plot with its ticks and its name, and move below it; its zero is always labelled."""
     places = [scale(tick) for tick in axis.ticks]
     if grid:
         drawing.add(group((straight(x, box.top, x, box.bottom) for x in places), stroke=GRID))
     drawing.add(straight(box.left, box.bottom, box.right, box.bottom, stroke=AXIS))
     drawing.add(group((straight(x, box.bottom, x, box.bottom + TICK) for x in places), stroke=AXIS))
     drawing.y = box.bottom + TICK
-    write_below(drawing, places, axis.labels)
+    write_ticks(drawing, axis, scale)
     axis_name(drawing, label, box)
 
 
-def write_below(drawing: Drawing, places: Iterable[float], labels: Iterable[str]) -> None:
+def write_ticks(drawing: Drawing, axis: Axis, scale: Scale, *, strong_zero: bool = False) -> None:
+    """Write the labels of a level axis: each, or every second and so on from zero, so that they are evenly apart.
+
+    An axis without zero has the labels of both ends before others.
+    """
+    last = len(axis.ticks) - 1
+    places = [scale(tick) for tick in axis.ticks]
+    order = sorted(range(last + 1), key=lambda i: (i not in (0, last), i))
+    if 0 in axis.ticks:
+        zero = axis.ticks.index(0)
+        halves = [text_width(text, drawing.layout.size, bold=strong_zero) / 2 for text in axis.labels]
+        for stride in range(1, last + 2):
+            order = sorted((i for i in range(last + 1) if (i - zero) % stride == 0), key=lambda i: i != zero)
+            ends = sorted((places[i] - halves[i], places[i] + halves[i]) for i in order)
+            if all(left + BETWEEN_LABELS <= right for (_, left), (right, _) in pairwise(ends)):
+                break
+    n_strong = int(strong_zero and 0 in axis.ticks)
+    write_below(drawing, [places[i] for i in order], [axis.labels[i] for i in order], n_strong=n_strong)
+
+
+def write_below(drawing: Drawing, places: Iterable[float], labels: Iterable[str], *, n_strong: int = 0) -> None:
     """Write labels centred at their places, the first ones first, leaving out those that would touch another."""
     layout = drawing.layout
     base = drawing.y + layout.size * 1.1 + 4
     taken: list[tuple[float, float]] = []
-    for place, label in zip(places, labels, strict=True):
-        half = text_width(label, layout.size) / 2
+    for i, (place, label) in enumerate(zip(places, labels, strict=True)):
+        look: dict[str, Any] = {"font_weight": "600"} if i < n_strong else {"fill": MUTED}
+        half = text_width(label, layout.size, bold=i < n_strong) / 2
         centre = min(max(place, half + 2), layout.width - half - 2)
         left, right = centre - half - BETWEEN_LABELS / 2, centre + half + BETWEEN_LABELS / 2
         if all(right <= other_left or left >= other_right for other_left, other_right in taken):
             taken.append((left, right))
-            drawing.text(centre, base, label, text_anchor="middle", fill=MUTED)
+            drawing.text(centre, base, label, text_anchor="middle", **look)
     drawing.space(layout.line + 6)
 
 

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Literal, Self
 from rankscope.errors import OptionError
 from rankscope.io.write import open_target
 from rankscope.records import Record
-from rankscope.report.charts.drawing import FONTS, NARROW, WIDE, Drawing
-from rankscope.report.charts.palette import NOTEBOOK_CSS, THEMES
+from rankscope.report.charts.drawing import FITTING, FONTS, NARROW, WIDE, Drawing
+from rankscope.report.charts.palette import NOTEBOOK_CSS
+from rankscope.report.tokens import THEMES
 
 Better = Literal["higher", "lower"]
 
@@ -37,8 +38,11 @@ class DrawnChart(Record):
 
     @property
     def html(self) -> str:
-        """Both pictures for a page, which shows the one that can be read there."""
-        return f'<div class="rs-chart">{self.svg}{self.narrow}</div>'
+        """Both pictures for a page, which shows the one that can be read there.
+
+        What only a file of its own needs is left out: the page has the colours and the font once.
+        """
+        return f'<div class="rs-chart">{without_own(self.svg)}{without_own(self.narrow)}</div>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the chart to a file, as SVG or PNG by its ending."""
@@ -52,6 +56,15 @@ class DrawnChart(Record):
 
     def _repr_html_(self) -> str:
         return f'<style>{NOTEBOOK_CSS}</style><div class="rs-notebook">{self.html}</div>'
+
+
+ONLY_ALONE = re.compile(r"<style>.*?</style>|(?<=<svg) xmlns=\S+|(?<=var\(--rs-)([\w-]+),#\w{6}", re.DOTALL)
+
+
+def without_own(svg: str) -> str:
+    """Return a picture for a page, which knows what an SVG is and has the colours."""
+    plain = re.sub(ONLY_ALONE, lambda found: found[1] or "", svg)
+    return plain.replace(f' font-family="{FONTS}"', "", 1).replace(f' style="{FITTING}"', "", 1)
 
 
 class Chart(Record, kw_only=True, dict=True):
@@ -136,7 +149,7 @@ def to_png(svg: str) -> bytes:
         raise OptionError("no font was found to write a chart's text with", hint=hint)
     plain = re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
     light = THEMES["light"]
-    return rendered(re.sub(r"var\(--rs-(\w+),[^)]*\)", lambda match: light[match[1]], plain))  # for browsers only
+    return rendered(re.sub(r"var\(--rs-([\w-]+),[^)]*\)", lambda match: light[match[1]], plain))  # for browsers only
 
 
 @cache
@@ -154,6 +167,6 @@ def rendered(svg: str) -> bytes:
         hint = "pip install resvg-py (or pip install 'rankscope[png]'); or write .svg"
         raise OptionError("PNG needs resvg-py", hint=hint) from None
     try:
-        return bytes(svg_to_bytes(svg_string=svg, zoom=2, background=THEMES["light"]["bg"]))
+        return bytes(svg_to_bytes(svg_string=svg, zoom=2, background=THEMES["light"]["paper"]))
     except ValueError as error:
         raise OptionError(f"the chart cannot be drawn as PNG: {error}") from None

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rankscope.records import Record
 from rankscope.report.charts import svg
-from rankscope.report.charts.palette import BG, FG, MUTED, variables
+from rankscope.report.charts.palette import BG, FG, MUTED
+from rankscope.report.tokens import THEMES
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'DejaVu Sans', Arial, sans-serif"
-OWN_FILE = (
-    f"svg:root{{{variables('light')}background:{BG}}}"
-    f"@media (prefers-color-scheme:dark){{svg:root{{{variables('dark')}}}}}"
-)
-"""Only where the picture is a document of its own: within a page, `:root` is the page, which sets the colours."""
+FITTING = "max-width:100%;height:auto"
 SWATCH = 28
 MOST_BELOW = 3
 """More entries of a legend stand in two columns, even if some of them need two lines."""
@@ -172,10 +170,11 @@ class Drawing:
         layout = self.layout
         height = math.ceil(self.y + layout.margin)
         names = f"{self.prefix}-title", f"{self.prefix}-desc"
+        drawn = "".join((*self.patterns.values(), *self.parts))
         return svg.element(
             "svg",
             f'<title id="{names[0]}">{svg.escaped(title)}</title><desc id="{names[1]}">{svg.escaped(alt)}</desc>',
-            svg.element("style", OWN_FILE),
+            svg.element("style", own_colours(drawn)),
             svg.element("defs", *self.patterns.values()) if self.patterns else "",
             *self.parts,
             xmlns="http://www.w3.org/2000/svg",
@@ -185,8 +184,19 @@ class Drawing:
             class_=f"rs-{layout.name}",
             role="img",
             aria_labelledby=" ".join(names),
-            style="max-width:100%;height:auto",
+            style=FITTING,
             font_family=FONTS,
             font_size=layout.size,
             fill=FG,
         )
+
+
+def own_colours(drawn: str) -> str:
+    """Return the colours of a picture as a document of its own: in a page, `:root` is the page, which sets them."""
+    used = {*re.findall(r"var\(--rs-([\w-]+)", drawn), "ink", "paper"}
+    light, dark = (
+        "".join(f"--rs-{name}:{colour};" for name, colour in colours.items() if name in used)
+        for colours in THEMES.values()
+    )
+    night = f"@media screen and (prefers-color-scheme:dark){{svg:root{{{dark}}}}}"
+    return f"svg:root{{{light}background:{BG}}}{night}"

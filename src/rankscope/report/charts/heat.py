@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import asdict
 
 from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
-from rankscope.comparison.records import Comparison
+from rankscope.comparison.records import Code, Comparison, PairResult
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores, is_over_same_queries
 from rankscope.printable import counted
@@ -21,19 +21,20 @@ from rankscope.report.charts import svg
 from rankscope.report.charts.axes import BETWEEN_LABELS, write_below
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
-from rankscope.report.charts.palette import AXIS, BAD, GOOD, GRID, MUTED, SERIES
-from rankscope.report.charts.sources import RunData, better_of, identifier, weighted_words
+from rankscope.report.charts.palette import AXIS, BG, FG, GRID, MARK_COLOURS, MARK_TINTS, MUTED, ON_RAMP, RAMP, SUNK
+from rankscope.report.charts.sources import RunData, better_of, by_mean, identifier, systems_in_order, weighted_words
+from rankscope.report.document import Mark
 from rankscope.report.evaluation import no_best_words
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
-LIGHTEST, DARKEST = 0.04, 0.48  # between them a cell's letters can be read on it, on light and on dark pages
 PADDING = 6
 USUAL_WIDTH = 110
-SAMPLES = 5
+LONG = 12
+"""Of more rows cells hold their value alone."""
+SHORT = 10  # smaller values have three decimals
 DASH = "\N{EN DASH}"  # in place of a value that is not there
-UPPER, LOWER = SERIES[0], SERIES[4]
-LEVELS = 10  # where cells have no room for numbers they are drawn in so many shades
+DECIDED: tuple[Code, ...] = ("better", "probably_better", "worse", "probably_worse")
 Matrix = Sequence[Sequence[float]]
 
 
@@ -49,13 +50,15 @@ class HeatCell(Record):
 
 
 class HeatChart(Chart):
-    """What both heat maps share: cells by row and column, both in the order in which they first appear."""
+    """What both heat maps share: cells by row and column, both in the order in which they first appear.
+
+    Cells are shaded by what their intervals can tell apart, never from the least value to the greatest.
+    """
 
     with_sign: ClassVar[bool] = False
     cells: Sequence[HeatCell]
 
-    def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        """Return the colour of a cell, how much of it from 0 to 1, and whether the value is bold."""
+    def look_of(self, cell: HeatCell) -> CellShade:
         raise NotImplementedError
 
     def checked(self) -> Self:
@@ -66,36 +69,41 @@ class HeatChart(Chart):
             raise OptionError("a row and column appear twice", hint="give one value for each pair")
         return replace(self, cells=cells)
 
-    @cached_property
-    def extents(self) -> dict[str | None, tuple[float, float]]:
-        """The least and the greatest value of every column, and of all of them under None."""
-        names = {None, *(cell.column for cell in self.cells)}
-        values = {name: n.finite(c.value for c in self.cells if name in {None, c.column}) for name in names}
-        return {name: (min(known), max(known)) for name, known in values.items() if known}
-
     def records(self) -> list[dict[str, Any]]:
         return [asdict(cell) for cell in self.cells]
 
     def numbers(self, cell: HeatCell) -> str:
         return n.with_interval(cell.value, cell.low, cell.high, with_sign=self.with_sign)
 
-    def words(self) -> str:
-        return n.list_words(self.cells, lambda c: f"{c.row}, {c.column} {self.numbers(c)}", "more cell")
-
     def draw_cells(self, drawing: Drawing) -> None:
         looks = {}
         for cell in self.cells:
             value, _, interval = self.numbers(cell).partition(" ")
             lines = tuple(filter(None, (value, interval, f"n = {cell.n:,}" if cell.n is not None else "")))
-            fill, shade, bold = (MUTED, 0.0, False) if math.isnan(cell.value) else self.shade_of(cell)
+            shade = CellShade() if math.isnan(cell.value) else self.look_of(cell)
             words = f"{cell.row}, {cell.column}: {' '.join(lines)}"
-            looks[cell.row, cell.column] = CellLook(lines, fill, shade, words, bold)
+            short = f"{'+' * (self.with_sign and cell.value > 0)}{n.fixed(cell.value, 3)}"
+            short = short if abs(cell.value) < SHORT else value
+            looks[cell.row, cell.column] = CellLook(lines, shade.fill, shade.ink, words, shade.bold, short)
         rows, columns = (list(dict.fromkeys(names)) for names in zip(*looks, strict=True))
         draw_grid(drawing, rows, columns, [[looks.get((row, column)) for column in columns] for row in rows])
+        drawing.notes(["intervals: see tooltips" if max(len(rows), len(columns)) > LONG else ""])
+
+
+class CellShade(Record):
+    """The ground of a cell, the ink on it, and whether its value is bold."""
+
+    fill: str = SUNK
+    ink: str = FG
+    bold: bool = False
+
+
+GAIN, LOSS = (CellShade(MARK_TINTS[mark], MARK_COLOURS[mark], bold=True) for mark in ("better", "worse"))
+PLAIN = CellShade()
 
 
 class StrataChart(HeatChart):
-    """Strata (rows) by systems (columns): their differences as gains and losses."""
+    """Strata (rows) by systems (columns): their differences, coloured where the interval says which way they go."""
 
     with_sign: ClassVar[bool] = True
 
@@ -104,132 +112,272 @@ class StrataChart(HeatChart):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> StrataChart:
-        """Return each stratum's difference for every pair of the first group."""
+        """Return each stratum's difference for every pair of the first group, systems in the order of the measure."""
         group, cells = comparison.groups[0], []
-        for pair in group.compared:
+        place = {name: i for i, name in enumerate(systems_in_order(comparison))}
+        for pair in sorted(group.compared, key=lambda pair: (place[pair.b], place[pair.a])):
             strata = pair.strata or ()
             requested = [part for part in strata if part.requested]
+            name = pair.b if comparison.baseline else f"{pair.b} {n.MINUS} {pair.a}"
             for part in requested or strata:
                 value, low, high = map(or_nan, (part.delta, part.ci.low, part.ci.high))
-                cells.append(HeatCell(f"{part.attribute} {part.value}", pair.b, value, low, high, part.n_queries))
-        level = f"{(1 - comparison.settings.alpha) * 100:.4g}% intervals, each one of its own"
+                cells.append(HeatCell(f"{part.attribute} {part.value}", name, value, low, high, part.n_queries))
+        against = f" from {comparison.baseline}" if comparison.baseline else ""
+        level = f"{(1 - comparison.settings.alpha) * 100:.4g}% intervals, each one of its own; exploratory"
         return cls(
             cells,
-            title=f"Difference in {comparison.primary} by stratum",
+            title=f"Difference in {comparison.primary}{against} by stratum",
             measure=comparison.primary,
-            better=better_of(comparison.scores, comparison.primary),
+            better="lower" if group.compared[0].lower_is_better else "higher",
             subtitle=", ".join(filter(None, (group.name, level))),
             prefix=identifier("strata", group.name or ""),
         )
 
     def alt(self) -> str:
-        return f"Differences in {self.measure} by stratum and system: {self.words()}."
+        looks = [self.look_of(cell) for cell in self.cells]
+        gains, losses = looks.count(GAIN), looks.count(LOSS)
+        known = [cell for cell in self.cells if math.isfinite(cell.value)]
+        largest = max(known, key=lambda cell: abs(cell.value))
+        told = f"{gains:,} told to be better, {losses:,} worse, {len(looks) - gains - losses:,} not told from zero"
+        where = f"the largest is {self.numbers(largest)} for {largest.column} in {largest.row}"
+        return f"{counted(len(looks), 'difference')} in {self.measure} by stratum: {told}; {where}."
 
     def draw(self, drawing: Drawing) -> None:
-        plain = swatch(fill=MUTED, fill_opacity=0.04)
-        drawing.legend([shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")])
+        gain, loss = (swatch(fill=shade.fill, stroke=shade.ink) for shade in (GAIN, LOSS))
+        drawing.legend(
+            [
+                (gain, "better: the interval leaves out zero"),
+                (loss, "worse: the interval leaves out zero"),
+                (swatch(fill=SUNK, stroke=GRID), "not told from zero"),
+            ]
+        )
         self.draw_cells(drawing)
 
-    def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        is_gain = (cell.value > 0) == (self.better == "higher")
-        fill = MUTED if cell.value == 0 else GOOD if is_gain else BAD
-        return fill, abs(cell.value) / (max(map(abs, self.extents[None])) or 1), False
+    def look_of(self, cell: HeatCell) -> CellShade:
+        low, high = (cell.low, cell.high) if self.better == "higher" else (-cell.high, -cell.low)
+        return GAIN if low > 0 else LOSS if high < 0 else PLAIN
+
+
+TiersByColumn = Mapping[str, Sequence[Sequence[str]]]
 
 
 class SystemsChart(HeatChart):
-    """Systems (rows) by measures (columns): stronger colour is better within a measure, its best value is bold."""
+    """Systems (rows) by measures (columns); a shade holds the systems that are not told apart from its best one."""
 
     better: Mapping[str, Better] = {}
     """By measure; higher where nothing is said."""
     without_best: Sequence[str] = ()
     """Measures whose means are not over the same queries: the system that finds less might look best."""
+    tiers: TiersByColumn | None = None
+    """By measure, systems that are not told apart from the best of them, the best ones first; of pairs compared."""
+    baseline: str | None = None
+    """The system that the others were compared with; cells are then coloured by what was found against it."""
+    found: Mapping[str, Mapping[str, Mark]] = {}
+    """By measure and system, better or worse than the baseline; those not told apart from it are left out."""
 
     @classmethod
     def from_scores(
         cls, scores: Scores, *, level: float = LEVEL, cluster_of: Mapping[str, str] | None = None
     ) -> SystemsChart:
+        """Return the systems by the first measure, best first, with the intervals of their means."""
         means = {
-            (name, measure): mean_of(run, measure, level=level, cluster_of=cluster_of)
-            for name, run in scores.items()
-            for measure in run.measures
+            (name, measure): mean_of(scores[name], measure, level=level, cluster_of=cluster_of)
+            for name in by_mean(scores, scores.measures[0])
+            for measure in scores[name].measures
         }
         no_interval = any(mean.why_none for mean in means.values())
         lacking = "no interval where every query scores the same or too few count" if no_interval else ""
         return cls(
             [HeatCell(*place, mean.value, *mean.ends) for place, mean in means.items()],
-            title=f"Systems by measure, with {percent(level)} intervals",
-            subtitle="; ".join(filter(None, (weighted_words(scores), lacking))),
+            title="Systems by measure",
+            subtitle="; ".join(filter(None, (weighted_words(scores), f"{percent(level)} intervals", lacking))),
             better={measure: better_of(scores, measure) for measure in scores.measures},
             without_best=[measure for measure in scores.measures if not is_over_same_queries(scores, measure)],
         )
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> SystemsChart:
-        """Return the systems of a comparison, with intervals at its level and by its clusters."""
+        """Return the systems of a comparison, with intervals at its level and by its clusters.
+
+        What was compared tells systems apart, not the intervals of their means: all pairs, or each with the baseline.
+        """
         level = 1 - comparison.settings.alpha
-        return cls.from_scores(comparison.scores, level=level, cluster_of=comparison.cluster_of)
+        chart = cls.from_scores(comparison.scores, level=level, cluster_of=comparison.cluster_of)
+        order = {name: i for i, name in enumerate(systems_in_order(comparison))}
+        cells = sorted(chart.cells, key=lambda cell: order[cell.row])
+        if comparison.baseline is None:
+            return replace(chart, cells=cells, tiers=tiers_by_pairs(comparison))
+        marks: dict[str, dict[str, Mark]] = {measure: {} for measure in comparison.scores.measures}
+        for pair in comparison.groups[0].comparisons:
+            if is_told_apart(pair):
+                marks[pair.measure][pair.b] = "better" if pair.gain > 0 else "worse"
+        return replace(chart, cells=cells, baseline=comparison.baseline, found=marks)
 
     @classmethod
     def from_runs(cls, data: RunData) -> SystemsChart:
         return cls.from_scores(data.evaluate(data.measures))
 
+    @cached_property
+    def tier_of(self) -> dict[tuple[str, str], int]:
+        """How many better shades there are, by system and measure; a cell without an interval has none."""
+        tiers = dict(self.tiers or {})
+        for column in {cell.column for cell in self.cells}.difference(tiers):
+            own = [cell for cell in self.cells if cell.column == column and not math.isnan(cell.low)]
+            best_first = sorted(own, key=lambda cell: cell.value, reverse=self.better.get(column) != "lower")
+            ends = {cell.row: (cell.low, cell.high) for cell in own}
+            tiers[column] = tiers_among(
+                [cell.row for cell in best_first], lambda a, b, ends=ends: apart(ends[a], ends[b])
+            )  # type: ignore[misc]
+        return {
+            (row, column): i
+            for column, groups in tiers.items()
+            if column not in self.without_best
+            for i, members in enumerate(groups)
+            for row in members
+        }
+
     def alt(self) -> str:
-        return f"Scores by system and measure: {self.words()}."
+        column = self.cells[0].column
+        systems = counted(len({cell.row for cell in self.cells}), "system")
+        known = [cell for cell in self.cells if cell.column == column and math.isfinite(cell.value)]
+        if not known or column in self.without_best:
+            return f"The scores of {systems} by measure, {counted(len(self.cells), 'value')}."
+        pick = min if self.better.get(column) == "lower" else max
+        best = pick(known, key=lambda cell: cell.value)
+        if self.baseline is not None:
+            ahead = sum(mark == "better" for mark in self.found.get(column, {}).values())
+            told = f"{ahead:,} told to be better than {self.baseline}"
+            return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}, and {told}."
+        alike = sum(self.tier_of.get((cell.row, column)) == 0 for cell in known) - 1
+        others = "no other one is" if alike < 1 else f"{alike:,} other{'s are' if alike > 1 else ' is'}"
+        told = f", and {others} not told apart from it" if len(known) > 1 and self.tier_of else ""
+        return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}{told}."
 
     def draw(self, drawing: Drawing) -> None:
-        label = "the stronger the colour, the better within a measure; bold: its best value"
-        drawing.legend([shade_key(GOOD, label)])
+        drawing.legend(list(self.legend_keys()))
+        drawing.paragraph("Bold: the best value of its measure.")
+        drawing.space(6)
         self.draw_cells(drawing)
         if self.without_best:
             drawing.notes([no_best_words(self.without_best)])
 
-    def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        if cell.column in self.without_best:
-            return MUTED, 0.0, False
-        worst, best = self.extents[cell.column]
-        if self.better.get(cell.column) == "lower":
-            worst, best = best, worst
-        share = (cell.value - worst) / (best - worst) if best != worst else 0.5
-        return GOOD, share, cell.value == best
+    def legend_keys(self) -> Iterator[LegendKey]:
+        """Yield what the shades mean: against the baseline, or among all systems."""
+        if self.baseline is not None:
+            for shade, word in ((GAIN, "better"), (LOSS, "worse")):
+                yield swatch(fill=shade.fill, stroke=shade.ink), f"{word} than {self.baseline}"
+            yield swatch(fill=SUNK, stroke=GRID), f"not told apart from {self.baseline}"
+            return
+        used = sorted({self.shade_at(tier) for tier in self.tier_of.values()}, reverse=True)
+        by = "verdict, or interval of the difference" if self.tiers else "their intervals meet"
+        if used:
+            sample = swatch(fill=RAMP[used[0]], stroke=AXIS)
+            yield sample, f"the best of its measure, or not told apart from it: {by}"
+        if used[1:]:
+            yield shade_key(used[1:]), "next lighter: not told apart from the best of the rest, and so on"
+
+    def shade_at(self, tier: int) -> int:
+        """Return the shade of a group of systems; the fewer groups, the lighter the first, so that it is no alarm."""
+        highest = min(max(*self.tier_of.values(), 2), len(RAMP) - 1)
+        return max(highest - tier, 0)
+
+    @cached_property
+    def best_values(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for cell in self.cells:
+            pick = min if self.better.get(cell.column) == "lower" else max
+            if math.isfinite(cell.value) and cell.column not in self.without_best:
+                found[cell.column] = pick(found.get(cell.column, cell.value), cell.value)
+        return found
+
+    def look_of(self, cell: HeatCell) -> CellShade:
+        bold = cell.value == self.best_values.get(cell.column)
+        if self.baseline is not None:
+            mark = self.found.get(cell.column, {}).get(cell.row)
+            return CellShade(MARK_TINTS[mark], FG, bold=bold) if mark else CellShade(bold=bold)
+        tier = self.tier_of.get((cell.row, cell.column))
+        if tier is None:
+            return CellShade(bold=bold)
+        shade = self.shade_at(tier)
+        return CellShade(RAMP[shade], ON_RAMP[shade], bold=bold)
+
+
+def apart(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] > other[1] or other[0] > one[1]
+
+
+def tiers_among(best_first: Sequence[str], told_apart: Callable[[str, str], bool]) -> list[list[str]]:
+    """Return systems in groups: those not told apart from the best, then the same among the rest, and so on."""
+    tiers, rest = [], list(best_first)
+    while rest:
+        best = rest[0]
+        tiers.append([name for name in rest if name == best or not told_apart(best, name)])
+        rest = [name for name in rest if name not in tiers[-1]]
+    return tiers
+
+
+def is_told_apart(pair: PairResult) -> bool:
+    """Tell whether two systems are told apart: by the verdict, or by the interval in a measure that has none."""
+    if pair.verdict is not None:
+        return pair.verdict.code in DECIDED
+    return or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0
+
+
+def tiers_by_pairs(comparison: Comparison) -> dict[str, list[list[str]]]:
+    """Return, by measure, the systems in groups by what was found of every pair."""
+    told: dict[str, set[frozenset[str]]] = {}
+    for pair in comparison.groups[0].comparisons:
+        told.setdefault(pair.measure, set()).update({frozenset((pair.a, pair.b))} if is_told_apart(pair) else ())
+    return {
+        measure: tiers_among(by_mean(comparison.scores, measure), lambda a, b, pairs=pairs: frozenset((a, b)) in pairs)
+        for measure, pairs in told.items()
+    }
 
 
 class CellLook(Record):
-    """How a cell looks: its lines of text, its colour and how much of it, and its tooltip."""
+    """How a cell looks: its lines of text, its ground and the ink on it, and its tooltip."""
 
     lines: tuple[str, ...]
     fill: str
-    shade: float
-    """From 0 to 1."""
+    ink: str = FG
     words: str = ""
     bold: bool = False
+    short: str = ""
+    """Its value alone, where there are many rows."""
 
 
 Looks = Sequence[Sequence[CellLook | None]]  # by row and column; None where there is nothing to show
 
 
-def opacity(shade: float, *, darkest: float = DARKEST) -> float:
-    return LIGHTEST + shade * (darkest - LIGHTEST)
-
-
 def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], looks: Looks) -> None:
-    """Draw a grid; columns that do not fit side by side follow below, and many columns of few rows become rows."""
+    """Draw a grid; columns that do not fit side by side follow below, and many columns of few rows become rows.
+
+    Of many rows the cells hold their value alone, tooltips what belongs to it, and the narrow picture as many columns
+    as it has room for.
+    """
     layout = drawing.layout
+    is_long = max(len(rows), len(columns)) > LONG
+    if is_long:
+        looks = [[look and replace(look, lines=(look.short or look.lines[0],)) for look in row] for row in looks]
     known = [look for row in looks for look in row if look]
     texts = [svg.text_width(line, layout.size, bold=look.bold) for look in known for line in look.lines]
     needed = max([*texts, 3 * layout.size]) + 2 * PADDING
-    left = row_label_width(drawing, rows)
+    left = row_label_width(drawing, rows, is_long=is_long)
     if len(columns) > (layout.inner - left) // needed and 1 < len(columns) > len(rows):
         rows, columns, looks = columns, rows, list(zip(*looks, strict=True))
-        left = row_label_width(drawing, rows)
+        left = row_label_width(drawing, rows, is_long=is_long)
     n_fitting = max(1, min(len(columns), int((layout.inner - left) // needed)))
     per_block = math.ceil(len(columns) / math.ceil(len(columns) / n_fitting))
     heads = max(svg.text_width(svg.one_line(name), layout.size) for name in columns) + PADDING + 2
     width = min((layout.inner - left) / per_block, max(USUAL_WIDTH, heads, needed))
-    for first in range(0, len(columns), per_block):
+    left_out = columns[per_block:] if is_long and not layout.is_wide else ()
+    for first in range(0, len(columns) - len(left_out), per_block):
         block = slice(first, first + per_block)
         draw_heads(drawing, columns[block], layout.margin + left, width)
         draw_rows(drawing, rows, [row[block] for row in looks], left, width)
         drawing.space(14)
+    if left_out:
+        drawing.paragraph(f"In a wider place, too: {', '.join(left_out)}")
 
 
 def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float) -> None:
@@ -246,19 +394,20 @@ def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float
     drawing.space(most * layout.line + 4)
 
 
-def row_label_width(drawing: Drawing, names: Sequence[str]) -> float:
-    """Return the room for names beside their rows; in a narrow place they stand above them."""
+def row_label_width(drawing: Drawing, names: Sequence[str], *, is_long: bool) -> float:
+    """Return the room for names beside their rows; in a narrow place they stand above them, unless there are many."""
     layout = drawing.layout
-    if not layout.is_wide:
+    if not layout.is_wide and not is_long:
         return 0
     return min(max(svg.text_width(svg.one_line(name), layout.size) for name in names), layout.inner * 0.3) + 12
 
 
 def draw_rows(drawing: Drawing, names: Sequence[str], looks: Looks, label_width: float, width: float) -> None:
     layout = drawing.layout
-    height = max((len(look.lines) for row in looks for look in row if look), default=1) * layout.line + 8
+    n_lines = max((len(look.lines) for row in looks for look in row if look), default=1)
+    height = n_lines * layout.line + (8 if len(names) <= LONG else 4)
     for name, row in zip(names, looks, strict=True):
-        if layout.is_wide:
+        if label_width:
             drawing.text(layout.margin, drawing.middle(drawing.y + height / 2), name, width=label_width - 12)
         else:
             drawing.text(layout.margin, drawing.y + layout.size + 6, name, width=layout.inner)
@@ -276,21 +425,21 @@ def cell(look: CellLook | None, box: Box, size: float) -> str:
     if look is None:
         return svg.element("text", DASH, x=x, y=y, fill=MUTED)
     sides = box.left + 1, box.top + 1, box.right - 1, box.bottom - 1
-    parts = [svg.rectangle(*sides, svg.tip(look.words), fill=look.fill, fill_opacity=opacity(look.shade))]
-    first = y - (len(look.lines) - 1) * size * svg.LINE / 2
+    parts = [svg.rectangle(*sides, svg.tip(look.words), fill=look.fill)]
+    first, ink = y - (len(look.lines) - 1) * size * svg.LINE / 2, None if look.ink == FG else look.ink
     for i, line in enumerate(look.lines):
         weight = "600" if look.bold and not i else None
-        parts.append(svg.element("text", svg.escaped(line), x=x, y=first + i * size * svg.LINE, font_weight=weight))
+        place: svg.Attributes = {"x": x, "y": first + i * size * svg.LINE}
+        parts.append(svg.element("text", svg.escaped(line), **place, font_weight=weight, fill=ink))
     return "".join(parts)
 
 
-def shade_key(colour: str, label: str, *, darkest: float = DARKEST) -> LegendKey:
-    """Return the legend of shades, from the lightest to the darkest."""
-    step = SWATCH / SAMPLES
-    shades = [opacity(i / (SAMPLES - 1), darkest=darkest) for i in range(SAMPLES)]
-    steps = [svg.rectangle(i * step, -6, (i + 1) * step, 6, fill=colour, fill_opacity=s) for i, s in enumerate(shades)]
+def shade_key(shades: Sequence[int]) -> str:
+    """Return shades of the ramp side by side, as a sample for a legend."""
+    step = SWATCH / len(shades)
+    parts = [svg.rectangle(i * step, -6, (i + 1) * step, 6, fill=RAMP[shade]) for i, shade in enumerate(shades)]
     frame = svg.element("path", d=f"M0-6H{svg.number(SWATCH)}V6H0Z", fill="none", stroke=AXIS, stroke_width=0.5)
-    return "".join([*steps, frame]), label
+    return "".join([*parts, frame])
 
 
 MEANS_OVER = "Means over the queries that at least one of the two answers; 0 where only one does"
@@ -309,12 +458,19 @@ class OverlapChart(Chart):
         if len(data.runs) < 2:
             raise OptionError("overlap needs at least two runs")
         depth = min(SEEN_DOCS, data.policies.depth or SEEN_DOCS)
-        return cls.from_overlap(run_overlap(data.qrels, data.runs, data.policies, depth=depth))
+        found = run_overlap(data.qrels, data.runs, data.policies, depth=depth)
+        return cls.from_overlap(found).in_order(data.order)
 
     @classmethod
     def from_overlap(cls, found: RunOverlap) -> OverlapChart:
         matrices = found.shared.tolist(), found.rbo.tolist()
         return cls(found.names, *matrices, found.depth, title="What the systems have in common")
+
+    def in_order(self, order: Sequence[str]) -> Self:
+        """Return the chart with its systems in an order."""
+        places = sorted(range(len(self.names)), key=lambda i: order.index(self.names[i]))
+        shared, rbo = ([[matrix[i][j] for j in places] for i in places] for matrix in (self.shared, self.rbo))
+        return replace(self, names=[self.names[i] for i in places], shared=shared, rbo=rbo)
 
     def checked(self) -> Self:
         n.require(self.names, "systems")
@@ -342,13 +498,18 @@ class OverlapChart(Chart):
         ]
 
     def alt(self) -> str:
-        def words(pair: dict[str, Any]) -> str:
-            return f"{pair['a']} and {pair['b']} share {n.shown(pair['shared'])}, RBO {n.shown(pair['rbo'])}"
-
-        pairs = n.list_words(self.records(), words, "more pair") or "no pair"
-        of_what = "docs in both, of all docs in either, and rank-biased overlap (RBO)"
-        systems = counted(len(self.names), "system")
-        return f"Overlap of the first {self.depth:,} docs between {systems}, {of_what}: {pairs}. {MEANS_OVER}."
+        pairs = [pair for pair in self.records() if math.isfinite(pair["shared"])]
+        systems, depth = counted(len(self.names), "system"), f"{self.depth:,}"
+        if not pairs:
+            return f"No two of {systems} can be compared by their first {depth} docs."
+        most, least = (end(pairs, key=lambda pair: pair["shared"]) for end in (max, min))
+        alike, unlike = (f"{pair['a']} and {pair['b']}, {n.shown(pair['shared'])}" for pair in (most, least))
+        if len(pairs) == 1:
+            rbo = n.shown(most["rbo"])
+            return (
+                f"{most['a']} and {most['b']} share {n.shown(most['shared'])} of their first {depth} docs, RBO {rbo}."
+            )
+        return f"Of {systems} those that share most of their first {depth} docs are {alike}; least {unlike}."
 
     def draw(self, drawing: Drawing) -> None:
         """Draw the legend and the square; rows carry names and numbers, columns only the numbers."""
@@ -358,10 +519,14 @@ class OverlapChart(Chart):
         left = layout.margin + label_width + 10
         width = min((layout.width - layout.margin - left) / n_systems, 64)
         has_room = width >= svg.text_width("0.00", layout.size) + 4
-        darkest = DARKEST if has_room else 1
+        percents = [f"{100 * value:.0f}" for _, _, value in self.cells if n.finite([value])]
+        fits = width >= max((svg.text_width(text, layout.size) for text in percents), default=0) + 3
         upper = f"above the diagonal: docs in both, of all docs in either, first {self.depth:,}"
         lower = f"below: rank-biased overlap (RBO), first {self.depth:,}"
-        drawing.legend([shade_key(UPPER, upper, darkest=darkest), shade_key(LOWER, lower, darkest=darkest)])
+        halves = [svg.element("path", d=d, fill=RAMP[3], stroke=AXIS) for d in ("M6-8H22V8Z", "M6-8V8H22Z")]
+        drawing.legend(list(zip(halves, (upper, lower), strict=True)))
+        scale_words = "shade, in fifths from 0 (nothing in common) to 1 (the same)"
+        drawing.legend([(shade_key(range(len(RAMP))), scale_words)])
         needed = svg.text_width(str(n_systems), layout.size) + BETWEEN_LABELS
         stride = next((stride for stride in (1, 2, 5, 10, 20, 50) if stride * width >= needed), 100)
         numbered = range(stride, n_systems + 1, stride)
@@ -372,31 +537,40 @@ class OverlapChart(Chart):
         right, bottom = left + width * n_systems, top + height * n_systems
         drawing.add(svg.rectangle(left, top, right, bottom, fill="none", stroke=GRID))
         first = left, top, width, height
-        drawing.add(self.written_cells(*first, layout.size) if has_room else self.shaded_cells(*first))
+        if has_room or fits:
+            drawing.add(self.written_cells(*first, layout.size, as_percent=not has_room))
+        else:
+            drawing.add(self.shaded_cells(*first))
         drawing.y = bottom + 6
-        drawing.notes([MEANS_OVER, "" if has_room else f"in {LEVELS} steps from 0 to 1"])
+        drawing.notes([MEANS_OVER, "" if has_room or not fits else "numbers in per cent"])
 
-    def written_cells(self, left: float, top: float, width: float, height: float, size: float) -> str:
+    def written_cells(
+        self, left: float, top: float, width: float, height: float, size: float, *, as_percent: bool
+    ) -> str:
         parts = []
         for i, j, value in self.cells:
             x, y = left + j * width, top + i * height
-            known = UPPER if i < j else LOWER, value, f"{value:.2f}"
-            fill, shade, text = known if n.finite([value]) else (MUTED, 0, DASH)
             words = f"{self.names[i]}, {self.names[j]}: {n.shown(value)}"
-            look = CellLook((text,), fill, shade, words)
+            look = CellLook((DASH,), BG, MUTED, words)
+            if n.finite([value]):
+                shade = fifth_of(value)
+                text = f"{100 * value:.0f}" if as_percent else f"{value:.2f}"
+                look = CellLook((text,), RAMP[shade], ON_RAMP[shade], words)
             parts.append(cell(look, Box(x, y, x + width, y + height), size))
         return svg.group(parts, text_anchor="middle")
 
     def shaded_cells(self, left: float, top: float, width: float, height: float) -> str:
         """Return cells too small for numbers: one path per shade, since there may be thousands."""
-        outlines: dict[tuple[str, int], str] = {}
+        outlines: dict[int, str] = {}
         for i, j, value in self.cells:
             if n.finite([value]):
-                look = UPPER if i < j else LOWER, round(value * LEVELS)
+                shade = fifth_of(value)
                 corner = f"M{svg.number(left + j * width)} {svg.number(top + i * height + height / 2)}"
-                outlines[look] = f"{outlines.get(look, '')}{corner}h{svg.number(width - 0.5)}"
-        paths = (
-            svg.element("path", d=outline, stroke=colour, stroke_opacity=opacity(level / LEVELS, darkest=1))
-            for (colour, level), outline in sorted(outlines.items())
-        )
+                outlines[shade] = f"{outlines.get(shade, '')}{corner}h{svg.number(width - 0.5)}"
+        paths = (svg.element("path", d=outline, stroke=RAMP[shade]) for shade, outline in sorted(outlines.items()))
         return svg.group(paths, stroke_width=height - 0.5)
+
+
+def fifth_of(value: float) -> int:
+    """Return which shade of the ramp a share from 0 to 1 has."""
+    return min(int(value * len(RAMP)), len(RAMP) - 1)

@@ -18,8 +18,8 @@ from rankscope.report.charts import svg
 from rankscope.report.charts.axes import Plot, linear_axis, log_axis, plot_with_axes
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing
-from rankscope.report.charts.palette import BG, GOOD, MUTED, SERIES, marker
-from rankscope.report.charts.sources import RunData, better_of, weighted_words
+from rankscope.report.charts.palette import AXIS, BG, FG, MUTED, marker
+from rankscope.report.charts.sources import RunData, better_of, by_mean, weighted_words
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from rankscope.experiment.results import CollectionResult
     from rankscope.measures.scores import Scores
 
-FRONT: svg.Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
+FRONT: svg.Attributes = {"stroke": AXIS, "stroke_width": 1.25, "stroke_dasharray": "5 3"}
 HALO: dict[str, Any] = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
 OF_DIVERSITY = (MeasureFamily.DIVERSITY, MeasureFamily.EMBEDDING, MeasureFamily.VARIETY)
+MANY = 10
+"""Of more systems those of the front and the ends of the axes are named; tooltips name the others."""
+MOST_TOLD = 6  # names in the sentence that says what is to be seen
 APART = 7
 """How near to a point nothing is written."""
 
@@ -95,6 +98,22 @@ class MapChart(Chart):
     def front(self) -> list[int]:
         return front_of(self.placed, x_better="higher", y_better="higher")
 
+    @cached_property
+    def told(self) -> list[int]:
+        """The points that are named and have their intervals: all of a few, of many the front and the ends of axes."""
+        points = self.placed
+        others = [i for i in range(len(points)) if i not in self.front]
+        if len(points) > MANY:
+            ends = (end(others, key=key, default=None) for end in (min, max) for key in (self.x_at, self.y_at))
+            others = [i for i in dict.fromkeys(ends) if i is not None]
+        return [*self.front, *others]
+
+    def x_at(self, i: int) -> float:
+        return self.placed[i].x
+
+    def y_at(self, i: int) -> float:
+        return self.placed[i].y
+
     def records(self) -> list[dict[str, Any]]:
         on_front = [self.placed[i] for i in self.front]
         names = ("x", "x_low", "x_high", "y", "y_low", "y_high")
@@ -105,13 +124,14 @@ class MapChart(Chart):
 
     def alt(self) -> str:
         x_label, y_label = self.axis_labels
-        front = n.list_words([self.placed[i] for i in self.front], lambda point: point.words, "more system")
+        names = [self.placed[i].name for i in self.front]
+        front = f"{', '.join(names[:MOST_TOLD])}{f' and {len(names) - MOST_TOLD} more' if names[MOST_TOLD:] else ''}"
         systems = counted(len(self.placed), "system")
-        return f"{systems} by {x_label} and {y_label}. No other system is better in both than {front}."
+        return f"Of {systems} by {x_label} and {y_label}, no other one is better in both than {front}."
 
     def draw(self, drawing: Drawing) -> None:
         """Draw crosses below the front, points above it, hollow behind it, and the names on top."""
-        sample = svg.straight(0, 0, SWATCH, 0, **FRONT) + marker("disc", SWATCH / 2, 0, 5, fill=GOOD)
+        sample = svg.straight(0, 0, SWATCH, 0, **FRONT) + marker("disc", SWATCH / 2, 0, 5, fill=FG)
         keys = [(sample, "no other system is better in both")]
         if len(self.front) < len(self.placed):
             hollow = marker("disc", SWATCH / 2, 0, 4.5, fill=BG, stroke=MUTED, stroke_width=1.5)
@@ -123,8 +143,9 @@ class MapChart(Chart):
         y_ends = [end for point in self.placed for end in (point.y, point.y_low, point.y_high)]
         x_axis = log_axis(end for end in x_ends if end > 0) if self.is_log else linear_axis(x_ends)
         plot = plot_with_axes(drawing, x_axis, linear_axis(y_ends), x_label=x_label, y_label=y_label, height=height)
-        crosses = (svg.straight(b.left, b.bottom, b.right, b.top) for point in self.placed for b in point.cross(plot))
-        drawing.add(svg.group(crosses, stroke=MUTED, stroke_opacity=0.7))
+        told = [self.placed[i] for i in self.told]
+        crosses = (svg.straight(b.left, b.bottom, b.right, b.top) for point in told for b in point.cross(plot))
+        drawing.add(svg.group(crosses, stroke=AXIS))
         corners = [(plot.x(self.placed[i].x), plot.y(self.placed[i].y)) for i in self.front]
         path = svg.polyline(corners[:1]) + "".join(f"V{svg.number(y)}H{svg.number(x)}" for x, y in corners[1:])
         drawing.add(svg.element("path", d=path, fill="none", **FRONT))
@@ -133,25 +154,26 @@ class MapChart(Chart):
             on_front = i in self.front
             place = plot.x(point.x), plot.y(point.y)
             sides[on_front].append(marker("disc", *place, 5 if on_front else 4.5, svg.tip(point.words)))
-        drawing.add(svg.group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), svg.group(sides[1], fill=GOOD))
+        drawing.add(svg.group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), svg.group(sides[1], fill=FG))
         n_named = self.write_names(drawing, plot, corners)
         n_placed, n_undefined = len(self.placed), len(self.points) - len(self.placed)
-        unnamed = f"{n_named} of {n_placed} systems are named; the others had no room" if n_named < n_placed else ""
+        why = "; the others had no room" if len(self.told) == n_placed else ", with intervals: the front and the ends"
+        unnamed = f"{n_named} of {n_placed} systems are named{why}" if n_named < n_placed else ""
         undefined = f"{counted(n_undefined, 'system')} undefined, not drawn" if n_undefined else ""
         drawing.notes([unnamed, undefined])
 
     def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[svg.Point]) -> int:
         """Write the names that have room beside other names and points, those of the front first; return how many."""
         size, box = drawing.layout.size, plot.box
-        order = [*self.front, *(i for i in range(len(self.placed)) if i not in self.front)]
-        points = [self.placed[i] for i in order]
+        points = [self.placed[i] for i in self.told]
         # where possible, names cover no interval and no part of the front either
         avoided = [cross for point in points for cross in point.cross(plot, half=1)]
         for (x1, y1), (x2, y2) in pairwise(corners):
             avoided.append(Box(x1 - 1, min(y1, y2), x1 + 1, max(y1, y2)))
             avoided.append(Box(min(x1, x2), y2 - 1, max(x1, x2), y2 + 1))
         places = [(plot.x(point.x), plot.y(point.y)) for point in points]
-        taken = [Box(x - APART, y - APART, x + APART, y + APART) for x, y in places]
+        spots = [(plot.x(point.x), plot.y(point.y)) for point in self.placed]
+        taken = [Box(x - APART, y - APART, x + APART, y + APART) for x, y in spots]
         left, top, right, bottom = box.left + 2, box.top + 1, drawing.layout.width - 4, box.bottom - 2
         n_named = 0
         for point, place in zip(points, places, strict=True):
@@ -210,8 +232,8 @@ class RelevanceDiversityChart(MapChart):
     @classmethod
     def _by(cls, scores: Scores, relevant: str, diverse: str) -> RelevanceDiversityChart:
         points = []
-        for name, run in scores.items():
-            x, y = (mean_of(run, measure) for measure in (relevant, diverse))
+        for name in by_mean(scores, relevant):
+            x, y = (mean_of(scores[name], measure) for measure in (relevant, diverse))
             points.append(MapPoint(name, x.value, y.value, *x.ends, *y.ends))
         subtitle = ", ".join(filter(None, (weighted_words(scores), f"with {percent(LEVEL)} intervals")))
         return cls(points, relevant, diverse, title="Relevance and diversity", subtitle=subtitle)

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from rankscope.report.charts.svg import Attribute, element, polyline
-
-Theme = Literal["light", "dark"]
-
-NAMES = "fg bg muted axis grid c1 c2 c3 c4 c5 c6 c7"
-COLOURS: dict[Theme, str] = {
-    "light": "#1f2328 #ffffff #59626c #9aa2aa #e4e7ea #0072b2 #c84e00 #00805d #a8548f #946900 #4a4f55 #3b9bd1",
-    "dark": "#e6e8ea #14171a #a0a9b2 #66707a #2b3137 #56b4e9 #ff8f45 #2fc79b #e49bc6 #e5b93c #c3c9cf #a9dcff",
-}
-"""Series colours after Okabe and Ito, distinct with a colour vision deficiency, darkened to be read on white."""
-THEMES: dict[Theme, dict[str, str]] = {
-    theme: dict(zip(NAMES.split(), colours.split(), strict=True)) for theme, colours in COLOURS.items()
-}
+from rankscope.report.tokens import THEMES, theme_css, variables
 
 
 def paint(name: str) -> str:
     """Return a colour that a page may set as a variable; without a page it is the light one."""
     return f"var(--rs-{name},{THEMES['light'][name]})"
-
-
-def variables(theme: Theme) -> str:
-    return "".join(f"--rs-{name}:{colour};" for name, colour in THEMES[theme].items())
 
 
 SWITCH = (
@@ -37,43 +20,47 @@ SWITCH = (
 )
 """In less than 620 px the wide picture would have letters smaller than 11 px."""
 PAGE_CSS = (
-    f":root{{{variables('light')}}}"
-    f"@media (prefers-color-scheme:dark){{:root{{{variables('dark')}}}}}"
-    f"[data-theme=light]{{{variables('light')}}}[data-theme=dark]{{{variables('dark')}}}{SWITCH}"
+    f"{theme_css(':root')}"
+    f"@media screen{{[data-theme=light]{{{variables('light')}}}[data-theme=dark]{{{variables('dark')}}}}}{SWITCH}"
 )
 """What a page with charts needs once: the colours, light and dark, and which picture is shown where."""
 NOTEBOOK_CSS = (
-    f".rs-notebook{{{variables('light')}background:var(--rs-bg);color:var(--rs-fg);padding:4px}}"
-    f"@media (prefers-color-scheme:dark){{.rs-notebook{{{variables('dark')}}}}}{SWITCH}"
+    f"{theme_css('.rs-notebook')}.rs-notebook{{background:var(--rs-paper);color:var(--rs-ink);padding:4px}}{SWITCH}"
 )
 
-FG, BG, MUTED, AXIS, GRID = map(paint, ("fg", "bg", "muted", "axis", "grid"))
-SERIES = tuple(paint(f"c{i}") for i in range(1, 8))
-GOOD, BAD = SERIES[0], SERIES[1]
+FG, BG, MUTED, AXIS, GRID = map(paint, ("ink", "paper", "ink-3", "axis", "line"))
+SERIES = tuple(paint(f"s{i}") for i in range(1, 5))
+"""Of the few lines that are coloured; each has its own dash and marker, too."""
+GOOD, BAD = paint("better"), paint("worse")
 MARK_COLOURS = {
     "better": GOOD,
     "probably_better": GOOD,
     "worse": BAD,
     "probably_worse": BAD,
-    "same": SERIES[2],
-    "unsure": MUTED,
-    "unsafe": SERIES[3],
+    "same": paint("same"),
+    "unsure": paint("unsure"),
+    "unsafe": paint("unsafe"),
     "fails": BAD,
-    "note": MUTED,
+    "note": paint("unsure"),
 }
-MARK_SHAPES = {
-    "better": "triangle",
-    "probably_better": "triangle",
-    "worse": "wedge",
-    "probably_worse": "wedge",
-    "same": "square",
-    "unsure": "disc",
-    "unsafe": "diamond",
-    "fails": "cross",
-    "note": "disc",
+MARK_TINTS = {
+    "better": paint("better-tint"),
+    "probably_better": paint("better-tint"),
+    "worse": paint("worse-tint"),
+    "probably_worse": paint("worse-tint"),
+    "same": paint("same-tint"),
+    "unsure": BG,
+    "unsafe": paint("unsafe-tint"),
+    "fails": paint("worse-tint"),
+    "note": BG,
 }
-DASHES = (None, "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2 1 2", "1 2")
-MARKERS = ("disc", "square", "triangle", "diamond", "wedge", "plus", "cross")
+"""The ground below a mark."""
+RAMP = tuple(paint(f"r{i}") for i in range(5))
+ON_RAMP = (FG, FG, FG, paint("on-r3"), paint("on-r4"))
+"""Shades of one hue from low to high, and what is written on each."""
+SUNK = paint("sunk")
+DASHES = (None, "7 3", "2 3", "9 3 2 3")
+MARKERS = ("disc", "square", "triangle", "diamond")
 SHAPES = {
     "square": "-.9 -.9, .9 -.9, .9 .9, -.9 .9",
     "triangle": "0 -1.1, 1.1 .9, -1.1 .9",

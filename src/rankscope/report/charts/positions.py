@@ -14,12 +14,14 @@ from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import axis_name, draw_x_axis, draw_y_axis, fixed_axis, linear_axis, write_below
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import Box, Drawing, swatch
-from rankscope.report.charts.palette import AXIS, BG, FG, MUTED, SERIES
+from rankscope.report.charts.palette import AXIS, BG, MUTED, ON_RAMP, RAMP
 from rankscope.report.charts.sources import RunData
 from rankscope.report.charts.svg import group, rectangle, shortened, straight, text_width, tip
 
 MOST_SIDE_BY_SIDE = 3
 """More systems are drawn as one bar each, cut into its bands."""
+LONG = 12
+"""Bars of more systems are lower."""
 LEAST_BAND = 3
 """A band less wide than so many letters has no room for a name of its own."""
 PERCENT = tuple(range(0, 101, 20))
@@ -52,7 +54,7 @@ class PositionsChart(Chart):
     @classmethod
     def from_runs(cls, data: RunData) -> PositionsChart:
         counts = first_hit_bands(data.qrels, data.runs, **data.options)
-        systems = [BandCounts(name, values) for name, values in counts.items()]
+        systems = [BandCounts(name, counts[name]) for name in data.order]
         return cls(RANK_BANDS, systems, title="Where the first relevant doc stands")
 
     def checked(self) -> Self:
@@ -76,10 +78,14 @@ class PositionsChart(Chart):
 
     def alt(self) -> str:
         def words(system: BandCounts) -> str:
-            shares = ", ".join(f"{band} {system.share(i):.0%}" for i, band in enumerate(self.bands[:8]))
-            return f"{system.name} ({counted(system.total, 'query')}): {shares}"
+            return f"{system.share(0):.0%} of {counted(system.total, 'query')} for {system.name}"
 
-        return f"Queries by {X_LABEL}. {n.list_words(self.systems, words, 'more system')}."
+        first = self.systems[0]
+        what = f"The first relevant doc stands at rank {self.bands[0]}" if self.bands[0].isdigit() else self.bands[0]
+        if len(self.systems) == 1:
+            return f"{what} in {words(first)}; {self.bands[-1]} in {first.share(len(self.bands) - 1):.0%}."
+        most, least = (end(self.systems, key=lambda system: system.share(0)) for end in (max, min))
+        return f"{what} in {words(most)}, the most of {len(self.systems):,} systems, and in {words(least)}, the fewest."
 
     def draw(self, drawing: Drawing) -> None:
         if len(self.systems) <= MOST_SIDE_BY_SIDE:
@@ -89,8 +95,8 @@ class PositionsChart(Chart):
 
     def draw_columns(self, drawing: Drawing) -> None:
         layout, systems = drawing.layout, self.systems
-        fills = [SERIES[0], drawing.hatched("second", SERIES[1]), BG]
-        looks = [{"fill": fill, "stroke": stroke} for fill, stroke in zip(fills, (*SERIES[:2], FG), strict=True)]
+        fills = [RAMP[4], drawing.hatched("second", RAMP[4]), BG]
+        looks = [{"fill": fill, "stroke": RAMP[4]} for fill in fills]
         if len(systems) > 1:
             drawing.legend([(swatch(**look), system.name) for look, system in zip(looks, systems, strict=False)])
         axis = linear_axis([0.0, *(count for system in systems for count in system.counts)], whole=True)
@@ -137,36 +143,34 @@ class PositionsChart(Chart):
     def draw_stacks(self, drawing: Drawing) -> None:
         """Draw one bar per system, cut into its bands, the first one darkest; shares are written where they fit."""
         layout, systems = drawing.layout, self.systems
-        shades = [0.85 - 0.77 * i / max(len(self.bands) - 1, 1) for i in range(len(self.bands))]
+        shades = [round((len(RAMP) - 1) * (1 - i / max(len(self.bands) - 1, 1))) for i in range(len(self.bands))]
         drawing.paragraph(X_LABEL)
         drawing.legend(
-            [
-                (swatch(fill=SERIES[0], fill_opacity=shade, stroke=SERIES[0]), band)
-                for band, shade in zip(self.bands, shades, strict=True)
-            ]
+            [(swatch(fill=RAMP[shade], stroke=AXIS), band) for band, shade in zip(self.bands, shades, strict=True)]
         )
         widest = max(text_width(s.name, layout.size) for s in systems)
         label_width = min(widest, layout.inner * (0.3 if layout.is_wide else 1))
         left = layout.margin + (label_width + 16 if layout.is_wide else 4)
-        row_height = 26 if layout.is_wide else 28 + layout.line
+        bar = 18 if len(systems) <= LONG else 14 if layout.is_wide else 13
+        row_height = bar + (8 if layout.is_wide else 4 + layout.line)
         box = Box(left, drawing.y, layout.width - layout.margin - 12, drawing.y + row_height * len(systems))
         axis = fixed_axis(PERCENT)
         scale = axis.scale(box.left, box.right)
         for i, system in enumerate(systems):
             bottom = box.top + (i + 1) * row_height - 4
-            base = drawing.middle(bottom - 9) if layout.is_wide else bottom - 18 - 5
+            base = drawing.middle(bottom - bar / 2) if layout.is_wide else bottom - bar - 3.5
             drawing.text(layout.margin, base, system.name, width=label_width)
             shares = [100 * system.share(j) for j in range(len(self.bands))]
             sides = [(scale(start), scale(end)) for start, end in pairwise(accumulate(shares, initial=0.0))]
             pieces = [
-                rectangle(left, bottom - 18, right, bottom, system.tooltip(j, self.bands[j]), fill_opacity=shades[j])
+                rectangle(left, bottom - bar, right, bottom, system.tooltip(j, self.bands[j]), fill=RAMP[shades[j]])
                 for j, (left, right) in enumerate(sides)
                 if system.counts[j]
             ]
-            drawing.add(group(pieces, fill=SERIES[0], stroke=SERIES[0], stroke_width=0.75))
+            drawing.add(group(pieces, stroke=AXIS, stroke_width=0.75))
             for share, shade, (left, right) in zip(shares, shades, sides, strict=True):
-                words, fill = f"{share:.0f}", BG if shade > 0.6 else None
+                words, fill = f"{share:.0f}", ON_RAMP[shade]
                 if text_width(words, layout.size) + 6 <= right - left:
-                    place = (left + right) / 2, drawing.middle(bottom - 9)
+                    place = (left + right) / 2, drawing.middle(bottom - bar / 2)
                     drawing.text(*place, words, text_anchor="middle", fill=fill)
         draw_x_axis(drawing, axis, scale, box, "% of queries")

@@ -35,6 +35,8 @@ class RunData(Record, dict=True):
     measures: Sequence[str] | None
     options: Mapping[str, Any]
     """The other arguments of `rankscope.evaluate`, by name."""
+    baseline: str | None = None
+    """The run that lines of many runs are seen against, where there is one."""
 
     @classmethod
     def load(cls, qrels: Any, runs: Any, measures: Sequence[str] | None, options: Mapping[str, Any]) -> RunData:
@@ -53,6 +55,11 @@ class RunData(Record, dict=True):
     def policies(self) -> Policies:
         return policies_from(self.options)
 
+    @cached_property
+    def order(self) -> list[str]:
+        """The runs by the primary measure, best first."""
+        return by_mean(self.evaluate(self.primary), self.primary)
+
     def evaluate(self, measures: Any) -> Scores:
         return evaluate(self.qrels, self.runs, measures, **self.options)
 
@@ -67,13 +74,26 @@ def better_of(scores: Scores, measure: str) -> Better:
     return "lower" if measure in next(iter(scores.values())).lower_is_better else "higher"
 
 
+def by_mean(scores: Scores, measure: str) -> list[str]:
+    """Return the systems, the best mean first; those without one stand last, and equal ones as they are given."""
+    means = {name: run.aggregate_of(measure, "mean").value for name, run in scores.items()}
+    sign = 1 if better_of(scores, measure) == "lower" else -1
+    return sorted(means, key=lambda name: math.inf if math.isnan(means[name]) else sign * means[name])
+
+
+def systems_in_order(comparison: Comparison) -> list[str]:
+    """Return the systems of a comparison as its leaderboard has them, best first."""
+    placed = [row.system for row in comparison.groups[0].leaderboard]
+    return [*placed, *(name for name in comparison.systems if name not in placed)]
+
+
 def pair_scores(comparison: Comparison, pair: PairResult) -> tuple[list[str], Floats, Floats]:
-    """Return the queries on which a pair is compared, in the order of the scores, and what both systems score there."""
+    """Return the queries on which a pair is compared, in the order of their scores, and both scores."""
     group = next(group for group in comparison.groups if group.name == pair.group)
     counted = set(group.query_ids).difference(group.uncounted)
     runs = [comparison.scores[name] for name in (pair.a, pair.b)]
     columns = [dict(zip(run.query_ids, run.column(pair.measure).tolist(), strict=True)) for run in runs]
-    stored = dict.fromkeys(query for run in comparison.scores.values() for query in run.query_ids)
+    stored = dict.fromkeys(query for run in runs for query in run.query_ids)
     rows = [(query, *(column.get(query, math.nan) for column in columns)) for query in stored if query in counted]
     known = [row for row in rows if not any(map(math.isnan, row[1:]))]
     a, b = (np.array([row[i] for row in known]) for i in (1, 2))

@@ -16,12 +16,20 @@ from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Plot, Scale, linear_axis
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing
-from rankscope.report.charts.lines import MOST_NAMED, ChartLine, band_of, path_of, stroke_of
-from rankscope.report.charts.palette import AXIS, BAD, BG, FG, MARKERS, SERIES, marker
+from rankscope.report.charts.lines import (
+    ChartLine,
+    StrongLine,
+    band_of,
+    name_ends,
+    names_width,
+    path_of,
+    strong_lines,
+)
+from rankscope.report.charts.palette import AXIS, BAD, BG, FG, MUTED, marker
 from rankscope.report.charts.svg import Attributes, group, shortened, straight, tip
 from rankscope.report.over_time import OverTime, scores_over_time
 
-TARGET: Attributes = {"stroke": SERIES[5], "stroke_dasharray": "7 4"}
+TARGET: Attributes = {"stroke": MUTED, "stroke_dasharray": "7 4"}
 MISSED: Attributes = {"fill": BG, "stroke": BAD, "stroke_width": 2}
 MOST_MARKED_IN_TREND = 120
 
@@ -116,27 +124,31 @@ class TrendChart(Chart):
         goal = ""
         if self.target is not None:
             missed = sum(self.misses(point.value) for point in known)
-            goal = f" {missed:,} of {len(known):,} miss the target of {n.shown(self.target)}."
+            goal = f"; {missed:,} of {len(known):,} miss the target of {n.shown(self.target)}"
         if len(self.by_system) == 1:
-            return f"{self.measure} {course_words(self.points)}.{goal}"
-        systems = n.list_words(
-            list(self.by_system),
-            lambda system: f"{system} {course_words(self.by_system[system])}",
-            "more system",
-            most=MOST_NAMED,
-        )
-        return f"{self.measure} over time, one line per system: {systems}.{goal}"
+            return f"{self.measure} {course_words(self.points)}{goal}."
+        strong = [mine.name for mine in self.strong]
+        systems = "; ".join(f"{name} {course_words(self.by_system[name])}" for name in strong)
+        n_others = len(self.by_system) - len(strong)
+        others = f"; {counted(n_others, 'other system')} in grey" if n_others else ""
+        return f"{self.measure} over time, {systems}{others}{goal}."
+
+    @cached_property
+    def strong(self) -> list[StrongLine]:
+        """The lines that stand out: all of a few, of many the one that ends best."""
+        sign = 1 if self.better == "higher" else -1
+        last = [(n.finite(line.y) or [-sign * math.inf])[-1] for line in self.lines]
+        best = max(range(len(last)), key=lambda i: sign * last[i])
+        return strong_lines([line.name for line in self.lines], best, None)
 
     def draw(self, drawing: Drawing) -> None:
         layout, lines = drawing.layout, self.lines
         # bands of several lines are not drawn, but their height tells large steps from small ones
         covered = [value for line in lines for value in (*line.y, *(line.low or ()), *(line.high or ()))]
         keys = []
-        for i, line in enumerate(lines[:MOST_NAMED] if len(lines) > 1 else ()):
-            dot = marker(MARKERS[i], SWATCH / 2, 0, 3.8, fill=SERIES[i])
-            keys.append((straight(0, 0, SWATCH, 0, **stroke_of(i)) + dot, line.name))
-        if len(lines) > MOST_NAMED:
-            keys.append((straight(0, 0, SWATCH, 0, stroke=AXIS), counted(len(lines) - MOST_NAMED, "other system")))
+        strong = {mine.index: mine for mine in self.strong}
+        if len(lines) > len(strong):
+            keys.append((straight(0, 0, SWATCH, 0, stroke=AXIS), counted(len(lines) - len(strong), "other system")))
         if self.target is not None:
             covered.append(self.target)
             words = "at least" if self.better == "higher" else "at most"
@@ -146,7 +158,8 @@ class TrendChart(Chart):
                 keys.append((marker("square", SWATCH / 2, 0, 4, **hollow), "target missed"))
         drawing.legend(keys)
         height = 260 if layout.is_wide else 220
-        box, scale = axes.draw_y_axis(drawing, linear_axis(covered), self.measure, height=height)
+        free = names_width(drawing, self.strong) if len(lines) > 1 else 0
+        box, scale = axes.draw_y_axis(drawing, linear_axis(covered), self.measure, height=height, free=free)
         label_at = {point.at or 0.0: point.label for point in self.points}
         first, last = min(label_at), max(label_at)
         if first == last:  # a lone point stands in the middle
@@ -155,20 +168,22 @@ class TrendChart(Chart):
         if self.target is not None:
             drawing.add(straight(box.left, scale(self.target), box.right, scale(self.target), **TARGET))
         if len(lines) == 1:
-            drawing.add(band_of(lines[0], plot, SERIES[0]))
-        for i, line in reversed(list(enumerate(lines))):
-            drawing.add(path_of(line, plot, **(stroke_of(i) if i < MOST_NAMED else {"stroke": AXIS})))
-            drawing.add(*self.markers(i, line.name, plot))
+            drawing.add(band_of(lines[0], plot, strong[0].colour))
+        for i, line in sorted(enumerate(lines), key=lambda item: (item[0] in strong, -item[0])):
+            drawing.add(path_of(line, plot, **(strong[i].stroke if i in strong else {"stroke": AXIS})))
+            drawing.add(*self.markers(strong.get(i), line.name, plot))
+        if len(lines) > 1:
+            name_ends(drawing, plot, self.strong, lines)
         drawing.add(straight(box.left, box.bottom, box.right, box.bottom, stroke=AXIS))
         drawing.y = box.bottom + 4
         labels = [shortened(label, layout.inner / 3, layout.size) for label in label_at.values()]
         axes.write_below(drawing, [plot.x(x) for x in reversed(label_at)], reversed(labels))
         axes.axis_name(drawing, self.x_label, box)
 
-    def markers(self, i: int, system: str, plot: Plot) -> list[str]:
+    def markers(self, strong: StrongLine | None, system: str, plot: Plot) -> list[str]:
         """Return a marker per value, as long as they have room; those that miss the target always have one."""
         reached, missed = [], []
-        shape, colour = (MARKERS[i], SERIES[i]) if i < MOST_NAMED else ("disc", AXIS)
+        shape, colour = (strong.shape, strong.colour) if strong else ("disc", AXIS)
         name = f"{system}, " if len(self.by_system) > 1 else ""
         for point in self.by_system[system]:
             if not math.isfinite(point.value):
@@ -178,7 +193,7 @@ class TrendChart(Chart):
             if self.misses(point.value):
                 missed.append(marker(shape if name else "square", *place, 4, words))
             elif len(self.points) <= MOST_MARKED_IN_TREND:
-                reached.append(marker(shape, *place, 3.8, words))
+                reached.append(marker(shape, *place, 3.8 if strong else 2.2, words))
         return [group(reached, fill=colour), group(missed, **(MISSED | {"stroke": colour} if name else MISSED))]
 
 

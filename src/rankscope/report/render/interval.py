@@ -11,11 +11,11 @@ Axis = tuple[float, float]
 AXIS, INSIDE, MARGIN, ZERO, ZERO_INSIDE, VALUE = "·━:|┿●"
 
 
-def text_estimate(row: Estimate, block: Estimates, *, width: int = 40) -> str:
+def text_estimate(row: Estimate, block: Estimates, *, width: int = 40, ends: bool = True) -> str:
     """Draw an estimate in one line, `width` characters wide between the ends of the axis that all of its block share.
 
     `|` is zero, `:` the margin, `━` the interval, `┿` zero within it, `●` the value. Nothing is drawn where the value
-    or an end is undefined or infinite.
+    or an end is undefined or infinite. With `ends` the ends of the axis stand on both sides.
     """
     if row.numbers is None:
         return ""
@@ -30,7 +30,18 @@ def text_estimate(row: Estimate, block: Estimates, *, width: int = 40) -> str:
     zero = ZERO_INSIDE if low < 0 < high else ZERO
     for number, mark in ((-block.margin, MARGIN), (block.margin, MARGIN), (0.0, zero), (value, VALUE)):
         track[place(number)] = mark
-    return f"[{signed(start)} {''.join(track)} {signed(end)}]"
+    drawn = "".join(track)
+    return f"[{signed(start)} {drawn} {signed(end)}]" if ends else drawn
+
+
+def text_axis(block: Estimates, *, width: int) -> str:
+    """Return zero, and the ends of the axis where there is room beside it, to stand below estimates without ends."""
+    start, end = shared_axis(block)
+    zero = min(width - 1, max(0, round((0 - start) / (end - start) * (width - 1))))
+    first, last = signed(start), signed(end)
+    left = first.ljust(zero) if len(first) < zero else " " * zero
+    room = width - zero - 1
+    return f"{left}0{last.rjust(room) if len(last) < room else ''}".rstrip()
 
 
 def shared_axis(block: Estimates) -> Axis:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rankscope.light import LightRecord
-from rankscope.report.render.texts import DIGITS, SUPERSCRIPTS, cleaned, pairs, with_minus
+from rankscope.report.render.texts import DIGITS, SUPERSCRIPTS, clean, cleaned, pairs, with_minus
 from rankscope.report.table import Cell, Table
+
+if TYPE_CHECKING:
+    from rankscope.report.paper import PaperTable
 
 MATHS = pairs(r"""
     Δ \Delta Γ \Gamma Θ \Theta Λ \Lambda Σ \Sigma Φ \Phi Ω \Omega
@@ -93,6 +97,10 @@ class LatexColumn(LightRecord):
 
     width: int
     is_name: bool
+    is_whole: bool = False
+    """Whether it is never broken."""
+    is_raised: bool = False
+    """Whether superscripts stand behind its numbers, which then begin, not end, below one another."""
 
     @property
     def longest(self) -> int:
@@ -100,18 +108,18 @@ class LatexColumn(LightRecord):
 
     @property
     def broken(self) -> bool:
-        return self.width > self.longest
+        return self.width > self.longest and not self.is_whole
 
     @property
     def taken(self) -> int:
-        return min(self.width, self.longest) + GAP
+        return (min(self.width, self.longest) if self.broken else self.width) + GAP
 
     @property
     def type(self) -> str:
         if self.broken:
             side = "raggedright" if self.is_name else "raggedleft"
             return rf">{{\{side}\arraybackslash}}p{{{self.longest // PER_EM}em}}"
-        return "l" if self.is_name else "r"
+        return "l" if self.is_name or self.is_raised else "r"
 
 
 def latex_table(table: Table) -> str:
@@ -122,6 +130,36 @@ def latex_table(table: Table) -> str:
     needed = [FOREIGN] if any(r"\rankscopeforeign" in line for line in lines) else []
     notes = [f"% {note}" for note in table.notes]
     return "\n".join(["% needs \\usepackage{booktabs}", *notes, *needed, *lines]) + "\n"
+
+
+LONGEST_IN_PAPER = 50
+"""A table with more rows than this does not fit on a page."""
+
+
+def latex_paper_table(paper: PaperTable) -> str:
+    """Return one table in a float with caption and label, to be pasted; what it needs stands in comments above it."""
+    table = cleaned(paper.table)
+    caption, *comments = map(clean, (paper.caption, *paper.comments))
+    raised = {i for _, i in paper.superscripts}
+    columns = []
+    for i, heading in enumerate(table.header):
+        texts = [row[i].text + paper.superscripts.get((j, i), "") for j, row in enumerate(table.rows)]
+        width = max(map(latex_width, [heading, *texts]))
+        is_name = i < table.n_name_columns
+        columns.append(LatexColumn(width, is_name, is_whole=not is_name, is_raised=i in raised))
+    rows = [" & ".join(map(cell_part, map(Cell, table.header), columns)) + r" \\"]
+    for j, row in enumerate(table.rows):
+        marks = (paper.superscripts.get((j, i), "") for i in range(len(row)))
+        behind = (rf"\textsuperscript{{{latex_text(mark)}}}" if mark else "" for mark in marks)
+        rows.append(" & ".join(map("".join, zip(map(cell_part, row, columns), behind, strict=True))) + r" \\")
+    lines = float_lines(columns, rows, latex_text(caption), label=paper.label, longest=LONGEST_IN_PAPER)
+    text = "\n".join(lines)
+    packages = {"booktabs": True, "array": r"\arraybackslash" in text, "longtable": r"{longtable}" in text}
+    needed = [rf"% needs \usepackage{{{','.join(name for name, used in packages.items() if used)}}}"]
+    if re.search(r"\\textquotedbl|[Ā-ž]", text):
+        needed.append(r"% and for its letters, with pdfLaTeX, \usepackage[T1]{fontenc}")
+    needed += [f"% {comment}" for comment in comments]
+    return "\n".join([*needed, *([FOREIGN] if r"\rankscopeforeign" in text else []), text]) + "\n"
 
 
 def floating_tables(table: Table, title: str) -> Iterator[str]:
@@ -145,28 +183,44 @@ def floating_tables(table: Table, title: str) -> Iterator[str]:
 
 
 def table_part(table: Table, columns: Sequence[LatexColumn], title: str) -> str:
-    total = sum(column.taken for column in columns)
-    size = next((name for name, room in SIZES.items() if total <= room), "scriptsize")
-    rows = row_parts(table, columns)
+    lines = float_lines(columns, row_parts(table, columns), title, longest=LONGEST_FLOAT)
     said = [rf"\par\smallskip{{\footnotesize\raggedright {latex_text(note)}\par}}" for note in table.notes]
     if len(table.rows) > LONGEST_FLOAT:
+        return "\n".join([*lines, *said])
+    return "\n".join([*lines[:-1], *said, lines[-1]])
+
+
+def float_lines(
+    columns: Sequence[LatexColumn], rows: Sequence[str], caption: str, *, longest: int, label: str = ""
+) -> list[str]:
+    """Return the rows, the first of which is the header, as a float, or as a table over several pages."""
+    total = sum(column.taken for column in columns)
+    size = next((name for name, room in SIZES.items() if total <= room), "scriptsize")
+    named = rf"\label{{{label}}}" if label else ""
+    if len(rows) - 1 > longest:
         heading = [r"\toprule", rows[0], r"\midrule"]  # repeated on every page
-        opening = [rf"\begin{{longtable}}{{{''.join(column.type for column in columns)}}}", rf"\caption{{{title}}} \\"]
-        opening += [*heading, r"\endfirsthead", *heading, r"\endhead", r"\bottomrule", r"\endfoot"]
-        return "\n".join([f"{{\\{size}", *opening, *rows[1:], r"\end{longtable}", "}", *said])
-    opening = [r"\begin{table}[htbp]", rf"\centering\{size}", rf"\caption{{{title}}}"]
-    return "\n".join([*opening, *tabular(columns, rows), *said, r"\end{table}"])
+        opening = [rf"\begin{{longtable}}{{{''.join(column.type for column in columns)}}}"]
+        opening += [rf"\caption{{{caption}}}{named} \\", *heading, r"\endfirsthead", *heading, r"\endhead"]
+        return [f"{{\\{size}", *opening, r"\bottomrule", r"\endfoot", *rows[1:], r"\end{longtable}", "}"]
+    opening = [
+        r"\begin{table}[htbp]",
+        rf"\centering\{size}",
+        rf"\caption{{{caption}}}",
+        *filter(None, [named]),
+        r"\smallskip",
+    ]
+    return [*opening, *tabular(columns, rows), r"\end{table}"]
 
 
 def row_parts(table: Table, columns: Sequence[LatexColumn]) -> list[str]:
     """Return the header and the rows; the best of a column is bold."""
-
-    def cell_part(cell: Cell, column: LatexColumn) -> str:
-        text = breakable(cell.text, LONGEST_WORD) if column.broken else latex_text(cell.text)
-        return rf"\textbf{{{text}}}" if cell.best else text
-
     rows = [[Cell(text) for text in table.header], *table.rows]
     return [" & ".join(map(cell_part, row, columns)) + r" \\" for row in rows]
+
+
+def cell_part(cell: Cell, column: LatexColumn) -> str:
+    text = breakable(cell.text, LONGEST_WORD) if column.broken else latex_text(cell.text)
+    return rf"\textbf{{{text}}}" if cell.best else text
 
 
 def tabular(columns: Sequence[LatexColumn], rows: Sequence[str]) -> list[str]:

@@ -1,30 +1,42 @@
-"""Two rankings of one query as HTML: list beside list, with lines between the places of a doc."""
+"""Two rankings of one query as HTML: list beside list, lines between the places of a doc; a phone shows one list."""
 
 from __future__ import annotations
 
 from html import escape
 
 from rankscope.analysis.side_by_side import ShownDoc, ShownList, SideBySide
+from rankscope.report.render.page import Page
 
 ROW = 100  # the height of a row, in units of the drawing
 ROW_REM = 5.5  # the same on the page, as page.css has it
 MOVE_SIGNS = {"up": "↑", "down": "↓"}
 
 
-def side_by_side_part(sides: SideBySide) -> str:
-    """Return both lists, and between them the lines; in a narrow window the lists stand below one another."""
-    first, second = (list_part(each, letter) for each, letter in ((sides.a, "A"), (sides.b, "B")))
-    return f'<div class="sides">{first}{moves_part(sides)}{second}</div>{LEGEND}'
+def side_by_side_part(sides: SideBySide, page: Page) -> str:
+    """Return both lists, and between them the lines; a narrow window shows one list, and a switch for the other."""
+    name = page.new_id("sides", sides.query)
+    first, second = list_part(sides.a, "A"), list_part(sides.b, "B")
+    switch = (
+        f'<label><input type="radio" name="{name}">{head_part(sides.a, "A")}</label>'
+        f'<label><input type="radio" name="{name}" checked>{head_part(sides.b, "B")}</label>'
+    )
+    return (
+        f'<div class="sides"><fieldset class="switch"><legend class="sr">List</legend>{switch}</fieldset>'
+        f"{first}{moves_part(sides)}{second}</div>"
+    )
+
+
+def head_part(shown: ShownList, letter: str) -> str:
+    score = "undefined" if shown.score is None else f"{shown.score:.4f}"
+    return (
+        f'<span class="ab {letter.lower()}">{letter}</span> <b>{escape(shown.run)}</b> <span class="num">{score}</span>'
+    )
 
 
 def list_part(shown: ShownList, letter: str) -> str:
-    score = "undefined" if shown.score is None else f"{shown.score:.4f}"
-    head = (
-        f'<p class="side-head"><span class="ab {letter.lower()}">{letter}</span> <b>{escape(shown.run)}</b> {score}</p>'
-    )
     docs = "".join(doc_part(doc, is_second=letter == "B") for doc in shown.docs)
-    empty = '<p class="note">Nothing was retrieved.</p>'
-    return f'<div class="side">{head}{f"<ol>{docs}</ol>" if docs else empty}</div>'
+    inside = f"<ol>{docs}</ol>" if docs else '<p class="cap">Nothing was retrieved.</p>'
+    return f'<div class="side {letter.lower()}"><p class="side-head">{head_part(shown, letter)}</p>{inside}</div>'
 
 
 def doc_part(doc: ShownDoc, *, is_second: bool) -> str:
@@ -32,11 +44,11 @@ def doc_part(doc: ShownDoc, *, is_second: bool) -> str:
     level = "gx" if doc.grade is None else f"g{min(int(max(doc.grade, 0)), 3)}"
     said = "not judged" if doc.grade is None else f"grade {grade}"
     words = "".join(f"<mark>{escape(piece)}</mark>" if is_word else escape(piece) for piece, is_word in doc.snippet)
-    small = f"<small>{escape(doc.doc)}</small>" if doc.title else ""
+    title, small = escape(doc.title or doc.doc), f" <small>{escape(doc.doc)}</small>" if doc.title else ""
     adds = f"{doc.adds:.4f}" if doc.adds else "0"
     return (
         f'<li><span class="rank">{doc.rank}</span><span class="grade {level}" title="{said}">{grade}</span>'
-        f'<div class="words"><div><b>{escape(doc.title or doc.doc)}</b>{small}</div><p>{words}</p></div>'
+        f'<div class="words"><div title="{title}"><b>{title}</b>{small}</div><p>{words}</p></div>'
         f'<div class="adds"><span title="what it adds to the score">{adds}</span>'
         f"{move_part(doc, is_second=is_second)}</div>"
     )
@@ -70,7 +82,7 @@ def moves_part(sides: SideBySide) -> str:
 
 
 LEGEND = (
-    '<p class="note">The number in the box is the grade, a dash where nobody judged the doc; on the right stands what '
+    '<p class="cap">The number in the box is the grade, a dash where nobody judged the doc; on the right stands what '
     "a doc adds to the score. Lines join the places of a doc: blue where a relevant one rose, dashed where one "
     "fell.</p>"
 )

@@ -24,14 +24,21 @@
   };
   const makeSortable = (table) => {
     const heads = Array.from(table.tHead.rows[0].cells);
-    const names = heads.filter((head) => head.className === "n").length;
+    const names = heads.filter((head) => head.classList.contains("n")).length;
     heads.forEach((head, column) => {
       const button = document.createElement("button");
       button.type = "button";
-      button.append(...head.childNodes);
       button.title = "Sort";
       button.addEventListener("click", () => sort(table, head, column, names));
-      head.replaceChildren(button);
+      if (head.querySelector("a")) {
+        button.setAttribute("aria-label", `Sort by ${head.textContent}`);
+        if (head.classList.contains("n")) head.append(button);
+        else head.prepend(button);
+      } else {
+        if (!head.textContent) button.setAttribute("aria-label", "Sort by this column");
+        button.append(...head.childNodes);
+        head.replaceChildren(button);
+      }
     });
   };
   const addFilter = (table) => {
@@ -54,7 +61,7 @@
       count.textContent = wanted ? `${shown.toLocaleString("en")} shown` : "";
     });
     box.append(label, count);
-    table.parentElement.before(box);
+    table.closest(".wide").before(box);
   };
   for (const table of document.querySelectorAll("table")) {
     const length = table.tBodies[0].rows.length;

@@ -43,7 +43,7 @@ def pairs(text: str) -> dict[str, str]:
 
 # The first line is what renderers draw with: one character for one, so that columns stay in place.
 ASCII = pairs("""
-    ● o ▲ ^ △ ^ ▼ v ▽ v ○ o ◆ # ✓ + ✗ x ─ - ━ = ┿ + · . • -
+    ● o ▲ ^ △ ^ ▼ v ▽ v ○ o ◆ # ✓ + ✗ x ─ - ━ = ┿ + · . • - █ #
     − - – - — -- … ... ‘ ' ’ ' “ " ” " ± +/- × x ≤ <= ≥ >= → -> ← <- ∩ & ∪ |
     Δ delta α alpha κ kappa λ lambda σ sigma τ tau ⁰ ^0 ¹ ^1 ² ^2 ³ ^3 ⁴ ^4 ⁵ ^5 ⁶ ^6 ⁷ ^7 ⁸ ^8 ⁹ ^9
 """) | {"\xa0": " ", "\u202f": " "}
@@ -86,7 +86,10 @@ def with_texts(part: Part, change: Callable[[str], str]) -> Part:
     elif isinstance(part, tuple):
         changed = tuple(with_texts(item, change) for item in part)
     elif isinstance(part, Table):
-        rows = [[Cell(change(cell.text), change(cell.raw), cell.best) for cell in row] for row in part.rows]
+        rows = [
+            [Cell(change(cell.text), change(cell.raw), cell.best, change(cell.full)) for cell in row]
+            for row in part.rows
+        ]
         header, notes = ([change(text) for text in texts] for texts in (part.header, part.notes))
         changed = light.replace(part, header=header, rows=rows, notes=notes)
     elif part is not None and not isinstance(part, int | float):

@@ -196,7 +196,7 @@ def test_charts_show_and_save_themselves(name, tmp_path):
     kinds = list(VIEWS[name].charts())
     assert result.plot() == result.plot(kinds[0])
     for kind in kinds:
-        if kind == "strata":  # there are none here
+        if kind in ("strata", "matrix"):  # there are no strata, and not all pairs
             continue
         chart = result.plot(kind)
         assert chart._repr_svg_().startswith("<svg")
@@ -216,6 +216,13 @@ def test_a_chart_is_saved_as_png(tmp_path):
     pytest.importorskip("resvg_py")
     COMPARISON.plot("forest").save(tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_chart_that_does_not_fit_says_why():
+    with pytest.raises(OptionError, match="all pairs"):
+        COMPARISON.plot("matrix")
+    every = rs.compare(QRELS, {"fair": FAIR, "good": GOOD, NASTY: POOR}, "RR", all_pairs=True)
+    assert every.plot("matrix").kind == "matrix"
 
 
 def test_charts_take_a_measure_or_a_pair():

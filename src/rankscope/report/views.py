@@ -383,8 +383,20 @@ def pair_queries_table(found: PairQueries, *, most: int | None = None) -> Table:
 
 
 def pair_queries_html(found: PairQueries) -> str:
-    table = pair_queries_table(found)
-    return nb.card(nb.table_html(table, what="querie"), nb.quiet(*table.notes))
+    """Return the largest losses, by what was asked where that is known, with ids as small print."""
+    rows = [
+        [
+            f"{nb.words(row.text)} <small>{nb.words(row.query)}</small>" if row.text else nb.words(row.query),
+            show(row.a),
+            show(row.b),
+            nb.number(f"{row.delta:+.4f}"),
+        ]
+        for row in found.rows[: nb.SHOWN_ROWS]
+    ]
+    n_more = len(found) - len(rows)
+    more = f"{n_more:,} more {'query' if n_more == 1 else 'queries'}" if n_more else ""
+    header = ["query", *pair_names(found), "difference"]
+    return nb.card(nb.rows_html(header, rows, more=more), nb.quiet(*pair_queries_table(found, most=0).notes))
 
 
 def pair_queries_text(found: PairQueries) -> str:

@@ -82,7 +82,7 @@ def estimate_part(row: doc.Estimate, axis: Axis, grid: str) -> str:
             f'<line class="iv" x1="{low}%" x2="{high}%" y1="50%" y2="50%"/>'
             f'<svg class="pt" x="{value}%" y="50%"><g transform="translate(-6-6)scale(.75)">{mark}</g></svg>'
         )
-    number, opening, interval = with_minus(row.words).partition(" (")
+    number, opening, interval = with_minus(row.short or row.words).partition(" [" if row.short else " (")
     verdict = verdict_words(row.mark or "note", row.verdict) if row.verdict else ""
     return (
         f'<li><b class="name">{escape(row.name)}</b>'

@@ -116,17 +116,6 @@ def report_without_scores(comparison: Comparison) -> doc.Report:
     )
 
 
-def notebook_html(comparison: Comparison) -> str:
-    """Return the report as a notebook shows it: a page of its own within the page."""
-    from html import escape
-
-    from rankscope.report.render import render
-
-    report = report_of(comparison) if comparison.has_scores else report_without_scores(comparison)
-    page = escape(render(report, "html"), quote=True)
-    return f'<iframe title="Rankscope comparison" srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
-
-
 def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: bool) -> Iterator[doc.Block]:
     """Yield the answer, what it was measured on, the numbers it rests on, and the picture."""
     if len(group.compared) == 1:

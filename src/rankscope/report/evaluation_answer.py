@@ -15,12 +15,11 @@ from rankscope.comparison.records import Comparison
 from rankscope.errors import MeasureError, RankscopeError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.measures.parse import parse_measure
-from rankscope.measures.scores import RunScores, Scores
+from rankscope.measures.scores import RunScores, Scores, is_over_same_queries
 from rankscope.report.charts.sources import RunData
 from rankscope.report.comparison import first_screen
 from rankscope.report.document import Fact, Mark, VerdictBlock
 from rankscope.report.evaluation import (
-    is_over_same_queries,
     no_best_words,
     primary_of,
     queries,

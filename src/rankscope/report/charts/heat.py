@@ -24,7 +24,7 @@ from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swa
 from rankscope.report.charts.palette import AXIS, BG, FG, GRID, MARK_COLOURS, MARK_TINTS, MUTED, ON_RAMP, RAMP, SUNK
 from rankscope.report.charts.sources import RunData, better_of, by_mean, identifier, weighted_words
 from rankscope.report.document import Mark
-from rankscope.report.evaluation import is_over_same_queries, no_best_words, primary_of
+from rankscope.report.evaluation import no_best_words, primary_of
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 

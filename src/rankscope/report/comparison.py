@@ -39,8 +39,8 @@ DETAILED = 8
 DETAILED_IN_TEXT = 200
 MANY_SYSTEMS = 20
 """With more systems than this, charts of all of them say less than the tables do, and make a page heavy."""
-TOO_MANY_ROWS = 1_500
-"""A longer table of pairs is nothing to read; programs find it in the JSON record."""
+TOO_MANY_ROWS = 300
+"""A longer table of pairs is nothing to read, and makes a page heavy; programs find it in the JSON record."""
 MOST_REASONS = 60
 """Reasons beside a table of verdicts; of more pairs than this the JSON record has them."""
 MANY_REASONS = 8
@@ -147,11 +147,12 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
         yield estimates_of(comparison, group)
     if with_figures and comparison.baseline is None and group is comparison.groups[0]:
         yield from figures("matrix", "comparison", comparison)
-    pairs = comparison.pairs_in_order(group)
-    if len(pairs) > TOO_MANY_ROWS:
-        stored = "in the JSON record and the CSV table (-o FILE.csv)"
-        yield doc.Paragraph(f"The {len(pairs):,} verdicts are {stored}.")
-        return
+    pairs, n_pairs = comparison.pairs_in_order(group), len(group.compared)
+    if n_pairs > TOO_MANY_ROWS:
+        reference = reference_of(comparison, group) if group.leaderboard else pairs[0].a
+        pairs = tuple(pair for pair in pairs if reference in (pair.a, pair.b))[:TOO_MANY_ROWS]
+        stored = "all of them are in the JSON record and the CSV table (-o FILE.csv)"
+        yield doc.Paragraph(f"Of {n_pairs:,} verdicts the table has those against {reference}; {stored}.")
     table = verdict_table(comparison, group, pairs)
     yield doc.TableBlock(parts.in_group("Verdicts", group), table, folded=len(pairs) > MANY_ROWS)
     if any(part.requested for part in pairs[0].strata or ()):

@@ -39,23 +39,28 @@ def compare(rankscope, files, *more):
     return rankscope("compare", files["qrels"], files["old"], files["new"], "-m", "RR@10 P@1", *more)
 
 
-def test_the_verdict_comes_first_and_the_command_last(rankscope, files):
+def test_the_answer_comes_first_and_the_command_only_with_details(rankscope, files):
     done = compare(rankscope, files)
     assert done.code == 0
     lines = done.out.splitlines()
-    assert lines[0] == "RR@10 · new vs old (baseline)"
-    assert "VERDICT   Use new: it is better than old, by" in done.out
-    assert "new is better. Its RR@10 is higher by" in " ".join(done.out.split())
+    assert lines[0] == "RR@10 · new vs old · 30 queries"
+    assert lines[2].startswith("  VERDICT   Use new: it is better than old")
     assert done.out.index("VERDICT") < done.out.index("Can I trust it?") < done.out.index("Why it moved")
-    assert "seed 0" in done.out
-    assert "command rankscope compare" in done.out
+    for detail in ("sha256", "rankscope compare", "sign of each query"):
+        assert detail not in done.out
+    assert "--details prints them" in done.out
+    whole = compare(rankscope, files, "--details").out
+    assert "- seed: 0" in whole
+    assert "- command: rankscope compare" in whole
+    assert "sha256" in whole
+    assert whole.index("VERDICT") < whole.index("- command")
 
 
 def test_every_format_by_its_extension(rankscope, files, tmp_path):
     for suffix, start in (
         (".html", "<!doctype html>"),
-        (".md", "# "),
-        (".tex", "\\documentclass"),
+        (".md", "## "),
+        (".tex", "% needs \\usepackage{booktabs}"),
         (".txt", "RR@10"),
         (".csv", "group,"),
     ):
@@ -147,7 +152,7 @@ def test_options_that_could_do_nothing_are_refused(rankscope, files, tmp_path):
         "run,query,AP,RR\n" + "".join(f"{r},{i},0.{i % 9},{j}\n" for i in range(12) for j, r in enumerate("ab"))
     )
     done = rankscope("compare", "--scores", table, "-m", "rr")
-    assert done.out.startswith("RR · b vs a (baseline)")
+    assert done.out.startswith("RR · b vs a · 12 queries")
     assert "AP" not in done.out
     for more, message in (
         (["--scores", table, "--settle", "x.csv"], "--scores does not know"),

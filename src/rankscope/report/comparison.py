@@ -65,8 +65,6 @@ def report_of(
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
     first: list[doc.Block] = list(answer_over_groups(comparison))
     sections: list[doc.Section] = []
-    if every_pair:  # it takes a look at the docs, which a short text does without
-        sections += compared_sections(comparison)
     for group in comparison.groups:
         first += first_screen(comparison, group, with_figures=with_figures)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
@@ -117,17 +115,6 @@ def report_without_scores(comparison: Comparison) -> doc.Report:
             ("rankscope", comparison.rankscope),
         ),
     )
-
-
-def notebook_html(comparison: Comparison) -> str:
-    """Return the report as a notebook shows it: a page of its own within the page."""
-    from html import escape
-
-    from rankscope.report.render import render
-
-    report = report_of(comparison) if comparison.has_scores else report_without_scores(comparison)
-    page = escape(render(report, "html"), quote=True)
-    return f'<iframe title="Rankscope comparison" srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
 
 
 def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: bool) -> Iterator[doc.Block]:
@@ -195,7 +182,7 @@ def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
         if verdict.code == "too_few":
             words.append(wording.small_set_words(item))
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
-        words += parts.missing_words(item)
+        words += parts.missing_words(item, comparison.texts)
         if words:
             said.append(f"{item.b} vs {item.a}: {' '.join(words)}")
     yield from said[:MOST_REASONS]
@@ -468,6 +455,8 @@ def group_sections(
     pairs = comparison.pairs_in_order(group)
     if len(pairs) == 1:
         yield from parts.pair_sections(comparison, group, pairs[0], with_figures=with_figures)
+    if every_pair:  # it takes a look at the docs, which a short text does without
+        yield from compared_sections(comparison, group)
     reasons = tuple(reason_lines(comparison, group))
     if reasons and len(pairs) > 1:
         title = parts.in_group("Why, where the interval alone does not say", group)

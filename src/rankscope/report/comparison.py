@@ -39,8 +39,8 @@ DETAILED = 8
 DETAILED_IN_TEXT = 200
 MANY_SYSTEMS = 20
 """With more systems than this, charts of all of them say less than the tables do, and make a page heavy."""
-TOO_MANY_ROWS = 1_500
-"""A longer table of pairs is nothing to read; programs find it in the JSON record."""
+TOO_MANY_ROWS = 300
+"""A longer table of pairs is nothing to read, and makes a page heavy; programs find it in the JSON record."""
 MOST_REASONS = 60
 """Reasons beside a table of verdicts; of more pairs than this the JSON record has them."""
 MANY_REASONS = 8
@@ -50,6 +50,7 @@ MANY_SCORES = 60_000
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
+NOT_TOLD_APART = "marked as best: the best mean, and those that the verdicts do not tell apart from it"
 CHECKED: dict[str, tuple[doc.Mark, str]] = {
     "stands": ("fine", "The verdict would survive relevant docs among the others."),
     "cautious": ("look", "The verdict would not survive unusually many relevant docs among the others."),
@@ -133,11 +134,12 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
         yield estimates_of(comparison, group)
     if with_figures and comparison.baseline is None and group is comparison.groups[0]:
         yield from figures("matrix", "comparison", comparison)
-    pairs = comparison.pairs_in_order(group)
-    if len(pairs) > TOO_MANY_ROWS:
-        stored = "in the JSON record and the CSV table (-o FILE.csv)"
-        yield doc.Paragraph(f"The {len(pairs):,} verdicts are {stored}.")
-        return
+    pairs, n_pairs = comparison.pairs_in_order(group), len(group.compared)
+    if n_pairs > TOO_MANY_ROWS:
+        reference = reference_of(comparison, group) if group.leaderboard else pairs[0].a
+        pairs = tuple(pair for pair in pairs if reference in (pair.a, pair.b))[:TOO_MANY_ROWS]
+        stored = "all of them are in the JSON record and the CSV table (-o FILE.csv)"
+        yield doc.Paragraph(f"Of {n_pairs:,} verdicts the table has those against {reference}; {stored}.")
     table = verdict_table(comparison, group, pairs)
     yield doc.TableBlock(parts.in_group("Verdicts", group), table, folded=len(pairs) > MANY_ROWS)
     if any(part.requested for part in pairs[0].strata or ()):
@@ -398,7 +400,7 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
     if few:
         notes.append(parts.few_units_note(few))
     if not other and len(best) > 1:
-        notes.append("marked as best: the best mean, and those that the verdicts do not tell apart from it")
+        notes.append(NOT_TOLD_APART)
     kept = ("verdict", comparison.primary)
     return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z"), keep=kept)
 
@@ -550,6 +552,8 @@ def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
     notes = ["by mean; which system is better than the baseline is said by the verdicts, not by these intervals"]
     if by_verdict:
         notes = ["rank: 1 + the number of systems that are better, or probably better, by verdict; others tie"]
+    if len(best) > 1:
+        notes.append(NOT_TOLD_APART)
     if numbered:
         notes.append("superscripts: the systems that this one is better, or probably better, than")
     if not group.is_over_same_queries:

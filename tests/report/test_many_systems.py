@@ -1,0 +1,113 @@
+"""The page of a comparison: facts of two systems; many of them in order, folded, and not too heavy."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rankscope.align.hits import Counts
+from rankscope.comparison.compare import compare_scores
+from rankscope.measures.scores import QrelsInfo, RunScores, Scores
+from rankscope.report import document as doc
+from rankscope.report.comparison import report_of
+from rankscope.report.render import render
+
+
+def simulated(n_systems, n_queries):
+    rng = np.random.default_rng(1)
+    hard, ids = rng.beta(0.8, 1.2, n_queries), tuple(f"q{i:05}" for i in range(n_queries))
+    runs = []
+    for i in range(n_systems):
+        values = np.clip(hard + rng.normal(0.002 * ((7 * i) % n_systems), 0.15, n_queries), 0, 1)[:, None]
+        runs.append(
+            RunScores(
+                name=f"system-{i:03}", query_ids=ids, measures=("nDCG@10",), values=values, undefined=np.isnan(values),
+                answered=np.ones(n_queries, dtype=bool), counts=Counts(n_queries, 0, 0, 0, 0, 0), aggregates=("mean",),
+                lower_is_better=frozenset(),
+            )
+        )  # fmt: skip
+    return Scores(tuple(runs), qrels=QrelsInfo(n_queries), policies={})
+
+
+def blocks_of(report, kind):
+    return [block for block in report.first_screen if isinstance(block, kind)]
+
+
+def test_facts_of_two_systems_are_counted_by_hand():
+    scores = simulated(2, 20)
+    a, b = [0.0] * 3 + [0.5] * 17, [0.0] + [0.25] * 2 + [0.5] * 12 + [0.75] * 5
+    runs = tuple(
+        RunScores(
+            **{**{name: getattr(run, name) for name in run.__record_fields__}, "values": np.array(column)[:, None]}
+        )
+        for run, column in zip(scores.values(), (a, b), strict=True)
+    )
+    report = report_of(compare_scores(Scores(runs, qrels=scores.qrels, policies={}), n_resamples=199))
+    (facts,) = blocks_of(report, doc.Facts)
+    values = {fact.label: (fact.value, fact.context) for fact in facts.facts}
+    # means: 17 * 0.5 / 20 = 0.425 and (2 * 0.25 + 12 * 0.5 + 5 * 0.75) / 20 = 0.5125; 7 queries rise, none falls
+    means, share = values["nDCG@10, system-000 → system-001"]
+    assert [float(text) for text in means.split(" → ")] == [
+        pytest.approx(0.425, abs=1e-3),
+        pytest.approx(0.5125, abs=1e-3),
+    ]
+    assert share == "21% higher"
+    assert values["Queries won / tied / lost"] == ("7 / 13 / 0", "of 20, by system-001")
+    assert values["Nothing useful in the first 10"] == ("3 → 1", "of 20 queries")
+    assert len(facts.facts) <= 5
+
+
+@pytest.mark.parametrize("all_pairs", [False, True])
+def test_pairs_are_folded_and_the_best_come_first(all_pairs):
+    comparison = compare_scores(simulated(21, 60), all_pairs=all_pairs, n_resamples=199)
+    report, board = report_of(comparison), [place.system for place in comparison.groups[0].leaderboard]
+    pairs = [section for section in report.sections if " against " in section.title]
+    assert len(pairs) == 8
+    assert all(section.folded for section in pairs)
+    named = [set(section.title.split(" against ")) for section in pairs]
+    if all_pairs:
+        assert named == [{board[0], other} for other in board[1:9]]
+    else:
+        others = [name for name in board if name != "system-000"]
+        assert named == [{name, "system-000"} for name in others[:8]]
+    (counts,) = blocks_of(report, doc.VerdictCounts)
+    assert sum(len(group.names) for group in counts.groups) == 20
+    (forest,) = blocks_of(report, doc.Estimates)
+    assert [row.name for row in forest.estimates] == board
+    own = [row for row in forest.estimates if row.value is None]
+    assert [(row.name, row.verdict) for row in own] == [
+        (board[0], "best mean") if all_pairs else ("system-000", "baseline")
+    ]
+    assert next(section for section in report.sections if section.title == "For the specialist").folded
+
+
+def test_differences_from_the_best_system_are_those_of_the_pairs():
+    comparison = compare_scores(simulated(6, 60), all_pairs=True, n_resamples=199)
+    top = comparison.groups[0].leaderboard[0].system
+    (forest,) = blocks_of(report_of(comparison), doc.Estimates)
+    means = {name: float(run.values.mean()) for name, run in comparison.scores.items()}
+    for row in forest.estimates:
+        if row.name != top:
+            assert row.value == pytest.approx(means[row.name] - means[top])
+            assert row.low < row.value < row.high
+            assert row.mark not in ("better", "probably_better")
+
+
+def test_scores_of_very_many_systems_are_shown_as_their_spread(monkeypatch):
+    monkeypatch.setattr("rankscope.report.comparison.MANY_SCORES", 200)
+    comparison = compare_scores(simulated(6, 40), baseline="system-002", n_resamples=199)
+    section = next(section for section in report_of(comparison).sections if section.title == "Every query")
+    table, best = section.blocks[0].table, comparison.groups[0].leaderboard[0].system
+    assert table.header == ("query", best, "system-002", "lowest of all", "median of all", "highest of all")
+    assert "--per-query writes the scores of every system" in section.intro
+    scores = np.column_stack([run.values[:, 0] for run in comparison.scores.values()])
+    expected = [scores.min(axis=1), np.median(scores, axis=1), scores.max(axis=1)]
+    for i, row in enumerate(table.rows):
+        for cell, column in zip(row[3:], expected, strict=True):
+            assert math.isclose(float(cell.raw), column[i])
+
+
+@pytest.mark.slow
+def test_a_page_of_200_systems_on_5000_queries_is_not_heavy():
+    comparison = compare_scores(simulated(200, 5_000), baseline="system-100", n_resamples=999)
+    assert len(render(report_of(comparison), "html").encode()) < 4_000_000

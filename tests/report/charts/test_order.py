@@ -11,6 +11,7 @@ from chart_reading import Picture, check_chart
 import rankscope as rs
 from rankscope.comparison.verdict import short_words
 from rankscope.errors import OptionError
+from rankscope.records import replace
 from rankscope.report.charts import CHARTS
 from rankscope.report.charts.palette import MARK_COLOURS, RAMP, SUNK
 from rankscope.report.charts.sources import RunData
@@ -197,3 +198,19 @@ def test_charts_of_runs_are_in_the_order_of_the_primary_measure(kind):
     assert list(dict.fromkeys(found)) == by_mean()
     if kind in {"curves", "precision_recall"}:
         assert "top, best" in [text.words for text in Picture(chart.svg).texts]
+
+
+def test_measures_in_which_no_pairs_were_compared_are_shaded_by_their_intervals(every_pair):
+    only_primary = replace(every_pair.groups[0], comparisons=every_pair.groups[0].compared)
+    comparison = replace(every_pair, groups=(only_primary,)).with_scores(every_pair.scores)
+    chart = CHARTS["systems"].from_comparison(comparison)
+    picture = Picture(chart.render().svg)
+    shades = {s.tip.split(":")[0]: RAMP.index(s.attributes["fill"]) for s in picture.shapes if s.tip}
+    ends = {cell.row: (cell.low, cell.high) for cell in chart.cells if cell.column == "nDCG@10"}
+    best = ends["top"]
+    for name, (low, high) in ends.items():
+        meets = low <= best[1] and high >= best[0]
+        assert (shades[f"{name}, nDCG@10"] == shades["top, nDCG@10"]) == meets
+    assert shades["poor, nDCG@10"] < shades["top, nDCG@10"]
+    words = " ".join(text.words for text in picture.texts)
+    assert "by verdict in RR; in others, intervals that meet" in words

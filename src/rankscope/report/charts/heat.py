@@ -87,7 +87,8 @@ class HeatChart(Chart):
             looks[cell.row, cell.column] = CellLook(lines, shade.fill, shade.ink, words, shade.bold, short)
         rows, columns = (list(dict.fromkeys(names)) for names in zip(*looks, strict=True))
         draw_grid(drawing, rows, columns, [[looks.get((row, column)) for column in columns] for row in rows])
-        drawing.notes(["intervals: see tooltips" if max(len(rows), len(columns)) > LONG else ""])
+        where = "in tooltips" if drawing.layout.is_wide else "in a wider place"
+        drawing.notes([f"intervals: {where}" if max(len(rows), len(columns)) > LONG else ""])
 
 
 class CellShade(Record):
@@ -173,7 +174,9 @@ class SystemsChart(HeatChart):
     baseline: str | None = None
     """The system that the others were compared with; cells are then coloured by what was found against it."""
     found: Mapping[str, Mapping[str, Mark]] = {}
-    """By measure and system, better or worse than the baseline; those not distinct from it are left out."""
+    """By measure and system, better or worse than the baseline; those not distinct from it are left out.
+
+    A measure in which nothing was compared is not there."""
 
     @classmethod
     def from_scores(
@@ -212,10 +215,11 @@ class SystemsChart(HeatChart):
         cells = sorted(chart.cells, key=lambda cell: order[cell.row])
         if comparison.baseline is None:
             return replace(chart, cells=cells, tiers=tiers_by_pairs(comparison))
-        marks: dict[str, dict[str, Mark]] = {measure: {} for measure in comparison.scores.measures}
+        marks: dict[str, dict[str, Mark]] = {}
         for pair in comparison.groups[0].comparisons:
+            of_measure = marks.setdefault(pair.measure, {})
             if is_decided(pair):
-                marks[pair.measure][pair.b] = "better" if pair.gain > 0 else "worse"
+                of_measure[pair.b] = "better" if pair.gain > 0 else "worse"
         return replace(chart, cells=cells, baseline=comparison.baseline, found=marks)
 
     @classmethod
@@ -270,14 +274,19 @@ class SystemsChart(HeatChart):
             for shade, word in ((GAIN, "better"), (LOSS, "worse")):
                 yield swatch(fill=shade.fill, stroke=shade.ink), f"{word} than {self.baseline}"
             yield swatch(fill=SUNK, stroke=GRID), f"not told apart from {self.baseline}, or not safe to call"
+            if any(cell.column not in self.found for cell in self.cells):
+                yield swatch(fill=BG, stroke=GRID), "not compared in this measure"
             return
         used = sorted({self.shade_at(tier) for tier in self.tier_of.values()}, reverse=True)
-        by = "verdict, or interval of the difference" if self.tiers else "their intervals meet"
+        compared = ", ".join(self.tiers or ())
+        by = f"by verdict in {compared}; in others, intervals that meet" if self.tiers else "their intervals meet"
+        if self.tiers and len(self.tiers) == len({cell.column for cell in self.cells}):
+            by = "by verdict, or by the interval of the difference"
         if used:
             sample = swatch(fill=RAMP[used[0]], stroke=AXIS)
             yield sample, f"the best of its measure, or not told apart from it: {by}"
         if used[1:]:
-            yield shade_key(used[1:]), "next lighter: not told apart from the best of the rest, and so on"
+            yield shade_key(used[1:]), "next fainter: not told apart from the best of the rest, and so on"
 
     def shade_at(self, tier: int) -> int:
         """Return the shade of a group of systems; the fewer groups, the lighter the first, so that it is no alarm."""
@@ -296,7 +305,9 @@ class SystemsChart(HeatChart):
     def look_of(self, cell: HeatCell) -> CellShade:
         bold = cell.value == self.best_values.get(cell.column)
         if self.baseline is not None:
-            mark = self.found.get(cell.column, {}).get(cell.row)
+            if cell.column not in self.found:
+                return CellShade(BG, bold=bold)
+            mark = self.found[cell.column].get(cell.row)
             return CellShade(MARK_TINTS[mark], FG, bold=bold) if mark else CellShade(bold=bold)
         tier = self.tier_of.get((cell.row, cell.column))
         if tier is None:
@@ -322,12 +333,15 @@ def is_decided(pair: PairResult) -> bool:
 
 
 def tiers_by_pairs(comparison: Comparison) -> dict[str, list[list[str]]]:
-    """Return, by measure, the systems in groups by what was found of every pair."""
-    distinct: dict[str, set[frozenset[str]]] = {measure: set() for measure in comparison.scores.measures}
+    """Return, by each measure in which pairs were compared, the systems in groups by what was found."""
+    pairs_of: dict[str, list[PairResult]] = {}
     for pair in comparison.groups[0].comparisons:
-        if is_decided(pair):
-            distinct[pair.measure].add(frozenset((pair.a, pair.b)))
-    return {measure: tiers_among(by_mean(comparison.scores, measure), pairs) for measure, pairs in distinct.items()}
+        pairs_of.setdefault(pair.measure, []).append(pair)
+    tiers = {}
+    for measure, pairs in pairs_of.items():
+        distinct = {frozenset((pair.a, pair.b)) for pair in pairs if is_decided(pair)}
+        tiers[measure] = tiers_among(by_mean(comparison.scores, measure), distinct)
+    return tiers
 
 
 class CellLook(Record):
@@ -358,6 +372,8 @@ def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], loo
     known = [look for row in looks for look in row if look]
     texts = [svg.text_width(line, layout.size, bold=look.bold) for look in known for line in look.lines]
     needed = max([*texts, 3 * layout.size]) + 2 * PADDING
+    heads = max(svg.text_width(svg.one_line(name), layout.size) for name in columns) + PADDING + 2
+    needed = max(needed, min(heads, 6 * layout.size))
     left = row_label_width(drawing, rows, is_long=is_long)
     if len(columns) > (layout.inner - left) // needed and 1 < len(columns) > len(rows):
         rows, columns, looks = columns, rows, list(zip(*looks, strict=True))

@@ -22,10 +22,19 @@ from rankscope.report.charts.axes import BETWEEN_LABELS, write_below
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
 from rankscope.report.charts.palette import AXIS, BG, FG, GRID, MARK_COLOURS, MARK_TINTS, MUTED, ON_RAMP, RAMP, SUNK
-from rankscope.report.charts.sources import RunData, better_of, by_mean, identifier, weighted_words
+from rankscope.report.charts.sources import (
+    MOST_SYSTEMS,
+    RunData,
+    better_of,
+    by_mean,
+    identifier,
+    shown_of,
+    weighted_words,
+)
 from rankscope.report.document import Mark
 from rankscope.report.evaluation import is_over_same_queries, no_best_words, primary_of
 from rankscope.report.means import mean_of
+from rankscope.report.paper import scores_in_order
 from rankscope.stats.interval import LEVEL, percent
 
 PADDING = 6
@@ -115,8 +124,10 @@ class StrataChart(HeatChart):
     def from_comparison(cls, comparison: Comparison) -> StrataChart:
         """Return each stratum's difference for every pair of the first group, systems in the order of the measure."""
         group, cells = comparison.groups[0], []
-        place = {name: i for i, name in enumerate(comparison.systems_in_order(comparison.groups[0]))}
-        for pair in sorted(group.compared, key=lambda pair: (place[pair.b], place[pair.a])):
+        names, shown = shown_of(comparison.systems_in_order(group), keep=comparison.baseline)
+        for pair in comparison.pairs_in_order(group):
+            if pair.a not in names or pair.b not in names:
+                continue
             strata = pair.strata or ()
             requested = [part for part in strata if part.requested]
             name = pair.b if comparison.baseline else f"{pair.b} {n.MINUS} {pair.a}"
@@ -130,7 +141,7 @@ class StrataChart(HeatChart):
             title=f"Difference in {comparison.primary}{against} by stratum",
             measure=comparison.primary,
             better="lower" if group.compared[0].lower_is_better else "higher",
-            subtitle=", ".join(filter(None, (group.name, level))),
+            subtitle=", ".join(filter(None, (group.name, shown, level))),
             prefix=identifier("strata", group.name or ""),
         )
 
@@ -188,9 +199,10 @@ class SystemsChart(HeatChart):
         in_given_order: bool = False,
     ) -> SystemsChart:
         """Return the systems by the primary measure, best first, with the intervals of their means."""
+        names, shown = shown_of(list(scores) if in_given_order else by_mean(scores, primary_of(scores)))
         means = {
             (name, measure): mean_of(scores[name], measure, level=level, cluster_of=cluster_of)
-            for name in (scores if in_given_order else by_mean(scores, primary_of(scores)))
+            for name in names
             for measure in scores[name].measures
         }
         no_interval = any(mean.why_none for mean in means.values())
@@ -198,7 +210,7 @@ class SystemsChart(HeatChart):
         return cls(
             [HeatCell(*place, mean.value, *mean.ends) for place, mean in means.items()],
             title="Systems by measure",
-            subtitle="; ".join(filter(None, (weighted_words(scores), f"{percent(level)} intervals", lacking))),
+            subtitle="; ".join(filter(None, (shown, weighted_words(scores), f"{percent(level)} intervals", lacking))),
             better={measure: better_of(scores, measure) for measure in scores.measures},
             without_best=[measure for measure in scores.measures if not is_over_same_queries(scores, measure)],
         )
@@ -210,17 +222,16 @@ class SystemsChart(HeatChart):
         What was compared decides, not the intervals of means: all pairs, or each system with the baseline.
         """
         level = 1 - comparison.settings.alpha
-        chart = cls.from_scores(comparison.scores, level=level, cluster_of=comparison.cluster_of)
-        order = {name: i for i, name in enumerate(comparison.systems_in_order(comparison.groups[0]))}
-        cells = sorted(chart.cells, key=lambda cell: order[cell.row])
+        scores = scores_in_order(comparison)
+        chart = cls.from_scores(scores, level=level, cluster_of=comparison.cluster_of, in_given_order=True)
         if comparison.baseline is None:
-            return replace(chart, cells=cells, tiers=tiers_by_pairs(comparison))
+            return replace(chart, tiers=tiers_by_pairs(comparison))
         marks: dict[str, dict[str, Mark]] = {}
         for pair in comparison.groups[0].comparisons:
             of_measure = marks.setdefault(pair.measure, {})
             if is_decided(pair):
                 of_measure[pair.b] = "better" if pair.gain > 0 else "worse"
-        return replace(chart, cells=cells, baseline=comparison.baseline, found=marks)
+        return replace(chart, baseline=comparison.baseline, found=marks)
 
     @classmethod
     def from_runs(cls, data: RunData) -> SystemsChart:
@@ -478,14 +489,15 @@ class OverlapChart(Chart):
         """Return the chart with its systems in an order, by default that of what was found."""
         matrices = found.shared.tolist(), found.rbo.tolist()
         chart = cls(found.names, *matrices, found.depth, title="What the systems have in common")
-        return chart if order is None else chart.in_order(order)
+        return chart.in_order(found.names if order is None else order)
 
     def in_order(self, order: Sequence[str]) -> Self:
-        """Return the chart with its systems in an order."""
+        """Return the chart with its systems in an order, as many as have room."""
         place_of = {name: i for i, name in enumerate(order)}
-        places = sorted(range(len(self.names)), key=lambda i: place_of.get(self.names[i], len(order)))
+        ordered = sorted(range(len(self.names)), key=lambda i: place_of.get(self.names[i], len(order)))
+        places, shown = ordered[:MOST_SYSTEMS], shown_of(self.names)[1]
         shared, rbo = ([[matrix[i][j] for j in places] for i in places] for matrix in (self.shared, self.rbo))
-        return replace(self, names=[self.names[i] for i in places], shared=shared, rbo=rbo)
+        return replace(self, names=[self.names[i] for i in places], shared=shared, rbo=rbo, subtitle=shown)
 
     def checked(self) -> Self:
         n.require(self.names, "systems")

@@ -179,6 +179,9 @@ def collection_report(
     result: CollectionResult, benchmark: Benchmark, *, with_figures: bool, every_pair: bool
 ) -> Report:
     nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "fails", result.name)
+    if result.left_out:
+        reason = "No system has retrieved docs of the collection."
+        nothing = VerdictBlock("Nothing can be measured.", reason, "fails", result.name)
     base = Report(result.name, (nothing,), (), ())
     if result.comparison is not None:
         base = comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)

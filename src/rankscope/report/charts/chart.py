@@ -6,6 +6,7 @@ PNG is made by resvg, which needs no browser and no libraries of the system.
 from __future__ import annotations
 
 import math
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -46,6 +47,13 @@ class DrawnChart(Record):
         if len(narrow) > MOST_WITH_TOOLTIPS:
             narrow = re.sub(r"(<text[^>]*>)?<title>[^<]*</title>", lambda found: found[0] if found[1] else "", narrow)
         return f'<div class="rs-chart">{without_own(self.svg)}{narrow}</div>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chart to a file, as SVG or PNG by its ending."""
+        write_chart(self, os.fspath(path))
+
+    def __repr__(self) -> str:
+        return f"DrawnChart({self.kind!r}, {self.title!r})"
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
 from rankscope.comparison.records import Code, Comparison, PairResult
 from rankscope.errors import OptionError
-from rankscope.measures.scores import Scores
+from rankscope.measures.scores import Scores, is_over_same_queries
 from rankscope.printable import counted
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
@@ -32,7 +32,7 @@ from rankscope.report.charts.sources import (
     weighted_words,
 )
 from rankscope.report.document import Mark
-from rankscope.report.evaluation import is_over_same_queries, no_best_words, primary_of
+from rankscope.report.evaluation import no_best_words, primary_of
 from rankscope.report.means import mean_of
 from rankscope.report.paper import scores_in_order
 from rankscope.stats.interval import LEVEL, percent

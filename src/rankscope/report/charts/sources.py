@@ -19,9 +19,8 @@ from rankscope.data.run import Run
 from rankscope.evaluation import chosen_profile, decide_policies, evaluate
 from rankscope.light import names_of
 from rankscope.measures.parse import parse_measures
-from rankscope.measures.scores import Scores
+from rankscope.measures.scores import Scores, is_over_same_queries
 from rankscope.records import Record
-from rankscope.report.evaluation import is_over_same_queries
 
 if TYPE_CHECKING:
     from rankscope.comparison.records import Comparison, PairResult

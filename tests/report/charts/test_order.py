@@ -11,6 +11,7 @@ from chart_reading import Picture, check_chart
 import rankscope as rs
 from rankscope.comparison.verdict import short_words
 from rankscope.errors import OptionError
+from rankscope.records import replace
 from rankscope.report.charts import CHARTS
 from rankscope.report.charts.palette import MARK_COLOURS, RAMP, SUNK
 from rankscope.report.charts.sources import RunData
@@ -105,7 +106,7 @@ def test_the_matrix_of_very_many_systems_has_the_best_ones():
     comparison = rs.compare({q: QRELS[q] for q in QUERIES[:20]}, runs, "RR", all_pairs=True, seed=1, n_resamples=200)
     chart = CHARTS["matrix"].from_comparison(comparison)
     assert list(chart.names) == [row.system for row in comparison.groups[0].leaderboard][:40]
-    assert "the best 40 of 42 systems" in chart.subtitle
+    assert "the first 40 of 42 systems" in chart.subtitle
     check_chart(chart.render())
 
 
@@ -197,3 +198,45 @@ def test_charts_of_runs_are_in_the_order_of_the_primary_measure(kind):
     assert list(dict.fromkeys(found)) == by_mean()
     if kind in {"curves", "precision_recall"}:
         assert "top, best" in [text.words for text in Picture(chart.svg).texts]
+
+
+def test_measures_in_which_no_pairs_were_compared_are_shaded_by_their_intervals(every_pair):
+    only_primary = replace(every_pair.groups[0], comparisons=every_pair.groups[0].compared)
+    comparison = replace(every_pair, groups=(only_primary,)).with_scores(every_pair.scores)
+    chart = CHARTS["systems"].from_comparison(comparison)
+    picture = Picture(chart.render().svg)
+    shades = {s.tip.split(":")[0]: RAMP.index(s.attributes["fill"]) for s in picture.shapes if s.tip}
+    ends = {cell.row: (cell.low, cell.high) for cell in chart.cells if cell.column == "nDCG@10"}
+    best = ends["top"]
+    for name, (low, high) in ends.items():
+        meets = low <= best[1] and high >= best[0]
+        assert (shades[f"{name}, nDCG@10"] == shades["top, nDCG@10"]) == meets
+    assert shades["poor, nDCG@10"] < shades["top, nDCG@10"]
+    words = " ".join(text.words for text in picture.texts)
+    assert "by verdict in RR; in others, intervals that meet" in words
+
+
+@pytest.mark.parametrize("kind", ["systems", "distribution", "positions", "overlap"])
+def test_charts_with_a_row_per_system_show_the_best_40(kind):
+    runs = {f"s{i}": run_of(i / 44, i) for i in range(45)}
+    data = RunData.load(QRELS, runs, ["RR"], {})
+    chart = CHARTS[kind].from_runs(data)
+    rows = [name for row in chart.records() for name in row.values() if name in runs]
+    assert list(dict.fromkeys(rows)) == data.order[:40]
+    assert "the first 40 of 45 systems" in chart.subtitle
+
+
+def test_the_forest_of_very_many_systems_keeps_the_baseline():
+    runs = {f"s{i}": run_of(i / 44, i) for i in range(45)}
+    comparison = rs.compare(QRELS, runs, "RR", baseline="s0", seed=1, n_resamples=200)
+    chart = CHARTS["forest"].from_comparison(comparison)
+    assert [row.label for row in chart.rows] == [*comparison.systems_in_order(comparison.groups[0])[:40], "s0"]
+
+
+def test_charts_keep_the_order_given_where_that_was_asked_for(every_pair):
+    comparison = replace(every_pair, order="given").with_scores(every_pair.scores)
+    assert list(CHARTS["matrix"].from_comparison(comparison).names) == list(RUNS)
+    assert [spread.name for spread in CHARTS["distribution"].from_comparison(comparison).spreads] == list(RUNS)
+    data = replace(RunData.load(QRELS, RUNS, ["RR"], {}), in_given_order=True)
+    assert [system.name for system in CHARTS["positions"].from_runs(data).systems] == list(RUNS)
+    assert CHARTS["precision_recall"].from_runs(data).best == "top"

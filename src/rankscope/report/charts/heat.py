@@ -22,10 +22,19 @@ from rankscope.report.charts.axes import BETWEEN_LABELS, write_below
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
 from rankscope.report.charts.palette import AXIS, BG, FG, GRID, MARK_COLOURS, MARK_TINTS, MUTED, ON_RAMP, RAMP, SUNK
-from rankscope.report.charts.sources import RunData, better_of, by_mean, identifier, weighted_words
+from rankscope.report.charts.sources import (
+    MOST_SYSTEMS,
+    RunData,
+    better_of,
+    by_mean,
+    identifier,
+    shown_of,
+    weighted_words,
+)
 from rankscope.report.document import Mark
 from rankscope.report.evaluation import no_best_words, primary_of
 from rankscope.report.means import mean_of
+from rankscope.report.paper import scores_in_order
 from rankscope.stats.interval import LEVEL, percent
 
 PADDING = 6
@@ -87,7 +96,8 @@ class HeatChart(Chart):
             looks[cell.row, cell.column] = CellLook(lines, shade.fill, shade.ink, words, shade.bold, short)
         rows, columns = (list(dict.fromkeys(names)) for names in zip(*looks, strict=True))
         draw_grid(drawing, rows, columns, [[looks.get((row, column)) for column in columns] for row in rows])
-        drawing.notes(["intervals: see tooltips" if max(len(rows), len(columns)) > LONG else ""])
+        where = "in tooltips" if drawing.layout.is_wide else "in a wider place"
+        drawing.notes([f"intervals: {where}" if max(len(rows), len(columns)) > LONG else ""])
 
 
 class CellShade(Record):
@@ -114,8 +124,10 @@ class StrataChart(HeatChart):
     def from_comparison(cls, comparison: Comparison) -> StrataChart:
         """Return each stratum's difference for every pair of the first group, systems in the order of the measure."""
         group, cells = comparison.groups[0], []
-        place = {name: i for i, name in enumerate(comparison.systems_in_order(comparison.groups[0]))}
-        for pair in sorted(group.compared, key=lambda pair: (place[pair.b], place[pair.a])):
+        names, shown = shown_of(comparison.systems_in_order(group), keep=comparison.baseline)
+        for pair in comparison.pairs_in_order(group):
+            if pair.a not in names or pair.b not in names:
+                continue
             strata = pair.strata or ()
             requested = [part for part in strata if part.requested]
             name = pair.b if comparison.baseline else f"{pair.b} {n.MINUS} {pair.a}"
@@ -129,7 +141,7 @@ class StrataChart(HeatChart):
             title=f"Difference in {comparison.primary}{against} by stratum",
             measure=comparison.primary,
             better="lower" if group.compared[0].lower_is_better else "higher",
-            subtitle=", ".join(filter(None, (group.name, level))),
+            subtitle=", ".join(filter(None, (group.name, shown, level))),
             prefix=identifier("strata", group.name or ""),
         )
 
@@ -173,7 +185,9 @@ class SystemsChart(HeatChart):
     baseline: str | None = None
     """The system that the others were compared with; cells are then coloured by what was found against it."""
     found: Mapping[str, Mapping[str, Mark]] = {}
-    """By measure and system, better or worse than the baseline; those not distinct from it are left out."""
+    """By measure and system, better or worse than the baseline; those not distinct from it are left out.
+
+    A measure in which nothing was compared is not there."""
 
     @classmethod
     def from_scores(
@@ -185,9 +199,10 @@ class SystemsChart(HeatChart):
         in_given_order: bool = False,
     ) -> SystemsChart:
         """Return the systems by the primary measure, best first, with the intervals of their means."""
+        names, shown = shown_of(list(scores) if in_given_order else by_mean(scores, primary_of(scores)))
         means = {
             (name, measure): mean_of(scores[name], measure, level=level, cluster_of=cluster_of)
-            for name in (scores if in_given_order else by_mean(scores, primary_of(scores)))
+            for name in names
             for measure in scores[name].measures
         }
         no_interval = any(mean.why_none for mean in means.values())
@@ -195,7 +210,7 @@ class SystemsChart(HeatChart):
         return cls(
             [HeatCell(*place, mean.value, *mean.ends) for place, mean in means.items()],
             title="Systems by measure",
-            subtitle="; ".join(filter(None, (weighted_words(scores), f"{percent(level)} intervals", lacking))),
+            subtitle="; ".join(filter(None, (shown, weighted_words(scores), f"{percent(level)} intervals", lacking))),
             better={measure: better_of(scores, measure) for measure in scores.measures},
             without_best=[measure for measure in scores.measures if not is_over_same_queries(scores, measure)],
         )
@@ -207,16 +222,16 @@ class SystemsChart(HeatChart):
         What was compared decides, not the intervals of means: all pairs, or each system with the baseline.
         """
         level = 1 - comparison.settings.alpha
-        chart = cls.from_scores(comparison.scores, level=level, cluster_of=comparison.cluster_of)
-        order = {name: i for i, name in enumerate(comparison.systems_in_order(comparison.groups[0]))}
-        cells = sorted(chart.cells, key=lambda cell: order[cell.row])
+        scores = scores_in_order(comparison)
+        chart = cls.from_scores(scores, level=level, cluster_of=comparison.cluster_of, in_given_order=True)
         if comparison.baseline is None:
-            return replace(chart, cells=cells, tiers=tiers_by_pairs(comparison))
-        marks: dict[str, dict[str, Mark]] = {measure: {} for measure in comparison.scores.measures}
+            return replace(chart, tiers=tiers_by_pairs(comparison))
+        marks: dict[str, dict[str, Mark]] = {}
         for pair in comparison.groups[0].comparisons:
+            of_measure = marks.setdefault(pair.measure, {})
             if is_decided(pair):
-                marks[pair.measure][pair.b] = "better" if pair.gain > 0 else "worse"
-        return replace(chart, cells=cells, baseline=comparison.baseline, found=marks)
+                of_measure[pair.b] = "better" if pair.gain > 0 else "worse"
+        return replace(chart, baseline=comparison.baseline, found=marks)
 
     @classmethod
     def from_runs(cls, data: RunData) -> SystemsChart:
@@ -270,14 +285,19 @@ class SystemsChart(HeatChart):
             for shade, word in ((GAIN, "better"), (LOSS, "worse")):
                 yield swatch(fill=shade.fill, stroke=shade.ink), f"{word} than {self.baseline}"
             yield swatch(fill=SUNK, stroke=GRID), f"not told apart from {self.baseline}, or not safe to call"
+            if any(cell.column not in self.found for cell in self.cells):
+                yield swatch(fill=BG, stroke=GRID), "not compared in this measure"
             return
         used = sorted({self.shade_at(tier) for tier in self.tier_of.values()}, reverse=True)
-        by = "verdict, or interval of the difference" if self.tiers else "their intervals meet"
+        compared = ", ".join(self.tiers or ())
+        by = f"by verdict in {compared}; in others, intervals that meet" if self.tiers else "their intervals meet"
+        if self.tiers and len(self.tiers) == len({cell.column for cell in self.cells}):
+            by = "by verdict, or by the interval of the difference"
         if used:
             sample = swatch(fill=RAMP[used[0]], stroke=AXIS)
             yield sample, f"the best of its measure, or not told apart from it: {by}"
         if used[1:]:
-            yield shade_key(used[1:]), "next lighter: not told apart from the best of the rest, and so on"
+            yield shade_key(used[1:]), "next fainter: not told apart from the best of the rest, and so on"
 
     def shade_at(self, tier: int) -> int:
         """Return the shade of a group of systems; the fewer groups, the lighter the first, so that it is no alarm."""
@@ -296,7 +316,9 @@ class SystemsChart(HeatChart):
     def look_of(self, cell: HeatCell) -> CellShade:
         bold = cell.value == self.best_values.get(cell.column)
         if self.baseline is not None:
-            mark = self.found.get(cell.column, {}).get(cell.row)
+            if cell.column not in self.found:
+                return CellShade(BG, bold=bold)
+            mark = self.found[cell.column].get(cell.row)
             return CellShade(MARK_TINTS[mark], FG, bold=bold) if mark else CellShade(bold=bold)
         tier = self.tier_of.get((cell.row, cell.column))
         if tier is None:
@@ -322,12 +344,15 @@ def is_decided(pair: PairResult) -> bool:
 
 
 def tiers_by_pairs(comparison: Comparison) -> dict[str, list[list[str]]]:
-    """Return, by measure, the systems in groups by what was found of every pair."""
-    distinct: dict[str, set[frozenset[str]]] = {measure: set() for measure in comparison.scores.measures}
+    """Return, by each measure in which pairs were compared, the systems in groups by what was found."""
+    pairs_of: dict[str, list[PairResult]] = {}
     for pair in comparison.groups[0].comparisons:
-        if is_decided(pair):
-            distinct[pair.measure].add(frozenset((pair.a, pair.b)))
-    return {measure: tiers_among(by_mean(comparison.scores, measure), pairs) for measure, pairs in distinct.items()}
+        pairs_of.setdefault(pair.measure, []).append(pair)
+    tiers = {}
+    for measure, pairs in pairs_of.items():
+        distinct = {frozenset((pair.a, pair.b)) for pair in pairs if is_decided(pair)}
+        tiers[measure] = tiers_among(by_mean(comparison.scores, measure), distinct)
+    return tiers
 
 
 class CellLook(Record):
@@ -358,6 +383,8 @@ def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], loo
     known = [look for row in looks for look in row if look]
     texts = [svg.text_width(line, layout.size, bold=look.bold) for look in known for line in look.lines]
     needed = max([*texts, 3 * layout.size]) + 2 * PADDING
+    heads = max(svg.text_width(svg.one_line(name), layout.size) for name in columns) + PADDING + 2
+    needed = max(needed, min(heads, 6 * layout.size))
     left = row_label_width(drawing, rows, is_long=is_long)
     if len(columns) > (layout.inner - left) // needed and 1 < len(columns) > len(rows):
         rows, columns, looks = columns, rows, list(zip(*looks, strict=True))
@@ -462,14 +489,15 @@ class OverlapChart(Chart):
         """Return the chart with its systems in an order, by default that of what was found."""
         matrices = found.shared.tolist(), found.rbo.tolist()
         chart = cls(found.names, *matrices, found.depth, title="What the systems have in common")
-        return chart if order is None else chart.in_order(order)
+        return chart.in_order(found.names if order is None else order)
 
     def in_order(self, order: Sequence[str]) -> Self:
-        """Return the chart with its systems in an order."""
+        """Return the chart with its systems in an order, as many as have room."""
         place_of = {name: i for i, name in enumerate(order)}
-        places = sorted(range(len(self.names)), key=lambda i: place_of.get(self.names[i], len(order)))
+        ordered = sorted(range(len(self.names)), key=lambda i: place_of.get(self.names[i], len(order)))
+        places, shown = ordered[:MOST_SYSTEMS], shown_of(self.names)[1]
         shared, rbo = ([[matrix[i][j] for j in places] for i in places] for matrix in (self.shared, self.rbo))
-        return replace(self, names=[self.names[i] for i in places], shared=shared, rbo=rbo)
+        return replace(self, names=[self.names[i] for i in places], shared=shared, rbo=rbo, subtitle=shown)
 
     def checked(self) -> Self:
         n.require(self.names, "systems")

@@ -19,13 +19,11 @@ from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing
 from rankscope.report.charts.marks import TURNED, form_of, half_of, look_of, outline_of, verdict_marker
 from rankscope.report.charts.palette import GRID, MARK_COLOURS, MARK_TINTS, MUTED
-from rankscope.report.charts.sources import identifier
+from rankscope.report.charts.sources import identifier, shown_of
 from rankscope.report.charts.svg import element, group, number, one_line, straight, text_width, tip
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import Mark
 
-MOST_SYSTEMS = 40
-"""Of more systems the best so many are shown: smaller marks could not be recognised."""
 LEAST_CELL, LARGEST_CELL = 10.5, 24.0
 ROW = 20.0
 MOST_TIPS = {"narrow": 100, "wide": 800}
@@ -64,7 +62,7 @@ class MatrixChart(Chart):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> MatrixChart:
-        """Return the verdicts of a comparison of all pairs; of very many systems those on the best ones."""
+        """Return the verdicts of a comparison of all pairs; of very many systems those on the first ones."""
         if comparison.baseline is not None:
             raise OptionError(
                 f"the matrix shows all pairs, and this comparison is with {comparison.baseline} alone",
@@ -72,15 +70,13 @@ class MatrixChart(Chart):
             )
         of_group = comparison.groups[0]
         order = comparison.systems_in_order(of_group)
-        names = order[:MOST_SYSTEMS]
+        names, shown = shown_of(order)
         place = {name: i for i, name in enumerate(names)}
         cells = [
             cell_of(pair, turned=place[pair.a] < place[pair.b])
             for pair in of_group.compared
             if pair.a in place and pair.b in place
         ]
-        which = "first" if comparison.order == "given" else "best"
-        shown = f"the {which} {len(names)} of {len(order)} systems" if len(names) < len(order) else ""
         intervals = f"{level_words(of_group.compared[0]).replace('CI', 'intervals')} decide"
         return cls(
             names,

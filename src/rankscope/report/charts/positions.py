@@ -15,7 +15,7 @@ from rankscope.report.charts.axes import axis_name, draw_x_axis, draw_y_axis, fi
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import Box, Drawing, swatch
 from rankscope.report.charts.palette import AXIS, BG, MUTED, ON_RAMP, RAMP
-from rankscope.report.charts.sources import RunData
+from rankscope.report.charts.sources import RunData, shown_of
 from rankscope.report.charts.svg import group, rectangle, shortened, straight, text_width, tip
 
 MOST_SIDE_BY_SIDE = 3
@@ -54,8 +54,9 @@ class PositionsChart(Chart):
     @classmethod
     def from_runs(cls, data: RunData) -> PositionsChart:
         counts = first_hit_bands(data.qrels, data.runs, **data.options)
-        systems = [BandCounts(name, counts[name]) for name in data.order]
-        return cls(RANK_BANDS, systems, title="Where the first relevant doc stands")
+        names, shown = shown_of(data.order)
+        systems = [BandCounts(name, counts[name]) for name in names]
+        return cls(RANK_BANDS, systems, title="Where the first relevant doc stands", subtitle=shown)
 
     def checked(self) -> Self:
         n.require(self.bands, "bands")

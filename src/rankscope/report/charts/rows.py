@@ -22,7 +22,7 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import Box, ChartLayout, Drawing, swatch
 from rankscope.report.charts.marks import TURNED, verdict_marker
 from rankscope.report.charts.palette import BG, FG, GRID, MARK_COLOURS, MUTED, RAMP, marker
-from rankscope.report.charts.sources import RunData, by_mean, identifier
+from rankscope.report.charts.sources import RunData, by_mean, identifier, shown_of
 from rankscope.report.charts.svg import (
     Attributes,
     element,
@@ -37,6 +37,7 @@ from rankscope.report.charts.svg import (
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import Mark
 from rankscope.report.evaluation import primary_of
+from rankscope.report.paper import scores_in_order
 
 MARK = 3
 """From one mark of the strip to the next; scores nearer than that share one."""
@@ -85,10 +86,12 @@ class ForestChart(Chart):
         if zero is None and len(group.compared) > MOST_PAIRS:
             zero = group.leaderboard[0].system if group.leaderboard else order[0]
         title = f"Difference in {comparison.primary}" + (f" from {zero}" if zero else "")
+        names, shown = shown_of(order, keep=zero)
+        queries = group.name or counted(len(group.query_ids), "query")
         return cls(
-            list(forest_rows(group, order, zero, "baseline" if comparison.baseline else "the best")),
+            list(forest_rows(group, names, zero, "baseline" if comparison.baseline else "the best")),
             title=title,
-            subtitle=f"{group.name or counted(len(group.query_ids), 'query')}, {intervals_in_words(group)}",
+            subtitle=", ".join(filter(None, (queries, intervals_in_words(group), shown))),
             measure=comparison.primary,
             better="lower" if group.compared[0].lower_is_better else "higher",
             margin=comparison.settings.margin or None,
@@ -304,17 +307,16 @@ class DistributionChart(Chart):
         cls, scores: Scores, measure: str | None = None, *, in_given_order: bool = False
     ) -> DistributionChart:
         measure = measure or primary_of(scores)
+        names, shown = shown_of(list(scores) if in_given_order else by_mean(scores, measure))
         spreads = [
             ScoreSpread.of(name, run.column(measure).tolist(), mean=run.aggregate_of(measure, "mean").value)
-            for name, run in ((name, scores[name]) for name in (scores if in_given_order else by_mean(scores, measure)))
+            for name, run in ((name, scores[name]) for name in names)
         ]
-        return cls(spreads, measure, title=f"{measure} over the queries")
+        return cls(spreads, measure, title=f"{measure} over the queries", subtitle=shown)
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> DistributionChart:
-        chart = cls.from_scores(comparison.scores, comparison.primary)
-        order = comparison.systems_in_order(comparison.groups[0])
-        return replace(chart, spreads=sorted(chart.spreads, key=lambda spread: order.index(spread.name)))
+        return cls.from_scores(scores_in_order(comparison), comparison.primary, in_given_order=True)
 
     @classmethod
     def from_runs(cls, data: RunData) -> DistributionChart:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from rankscope.report.charts.chart import Better
 
 
+MOST_SYSTEMS = 40
+"""Of more systems a chart with a row for each shows the first so many: a longer one is nothing to look at."""
+
+
 class RunData(Record, dict=True):
     """Qrels and runs that were read once, however many charts are drawn from them, and how they are evaluated."""
 
@@ -92,6 +96,12 @@ def by_mean(scores: Scores, measure: str) -> list[str]:
     means = {name: run.aggregate_of(measure, "mean").value for name, run in scores.items()}
     sign = 1 if better_of(scores, measure) == "lower" else -1
     return sorted(means, key=lambda name: math.inf if math.isnan(means[name]) else sign * means[name])
+
+
+def shown_of(order: Sequence[str], keep: str | None = None) -> tuple[list[str], str]:
+    """Return the systems that have a row, and words for it where these are not all; one may have to be kept."""
+    names = [name for i, name in enumerate(order) if i < MOST_SYSTEMS or name == keep]
+    return names, f"the first {MOST_SYSTEMS} of {len(order):,} systems" if len(order) > MOST_SYSTEMS else ""
 
 
 def pair_scores(comparison: Comparison, pair: PairResult) -> tuple[list[str], Floats, Floats]:

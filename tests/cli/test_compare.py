@@ -123,14 +123,14 @@ def test_judging_the_docs_of_settle_gives_a_verdict(rankscope, tmp_path):
         judged = tmp_path / f"judged{grade}.csv"
         judged.write_text("query,doc,grade\n" + "".join(f"{row['query']},{row['doc']},{grade}\n" for row in rows))
         after = rankscope(*arguments, "--more-qrels", judged)
-        assert f"new is {'better' if grade == '1' else 'worse'}. Its P@10 is" in after.out
+        assert f"VERDICT   {'Use new: it is better' if grade == '1' else 'Keep old: new is worse'}" in after.out
 
 
 def test_scores_of_other_tools(rankscope, tmp_path):
     table = tmp_path / "ndcg.csv"
     table.write_text("query,a,b\n" + "".join(f"{i},{i % 5 / 10},{i % 5 / 10 + 0.1 + i % 3 / 50}\n" for i in range(30)))
     done = rankscope("compare", "--scores", str(table), "--primary", "nDCG@10")
-    assert "VERDICT   Use b: it is better than a" in done.out
+    assert "VERDICT   Use b: it is better than a, by 0.1200 in nDCG@10." in done.out
     report = tmp_path / "r.html"
     assert rankscope("report", str(table), "-m", "nDCG@10", "-o", str(report)).code == 0
     assert "b is better." in report.read_text()

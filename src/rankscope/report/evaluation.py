@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import numpy as np
 from rankscope._version import __version__
 from rankscope.errors import MeasureError, OptionError
 from rankscope.light import replace
-from rankscope.measures.scores import RunScores, Scores, show
+from rankscope.measures.scores import RunScores, Scores, is_over_same_queries, show
 from rankscope.report.table import Cell, Table, transposed
 
 if TYPE_CHECKING:
@@ -220,16 +219,6 @@ def best_values(scores: Scores) -> dict[str, float]:
         if len(set(values)) > 1 and is_over_same_queries(scores, measure):
             best[measure] = min(values) if measure in lower else max(values)
     return best
-
-
-def is_over_same_queries(scores: Scores, measure: str) -> bool:
-    """Tell whether the means of all runs are over the same queries; else the run that finds less might look best."""
-    first, *others = scores.values()
-    known = ~np.isnan(first.column(measure))
-    if all(run.query_ids == first.query_ids for run in others):
-        return all(np.array_equal(~np.isnan(run.column(measure)), known) for run in others)
-    counted = [set(itertools.compress(run.query_ids, ~np.isnan(run.column(measure)))) for run in scores.values()]
-    return all(queries == counted[0] for queries in counted)
 
 
 def counts_among(scores: Scores) -> set[str]:

@@ -321,7 +321,7 @@ def test_the_headline_says_no_more_than_the_verdicts():
     assert "Prefer top: it is better, or probably better, than each of the 2 others." in joined_text(found)
     assert "Use top" not in text_of(found)
     same = compare_scores(scores_of({"a": base, "copy": base, "low": base - 0.2}), all_pairs=True)
-    told = "Choose between a and copy: none of these 2 is shown to be better than another."
+    told = "Choose between a and copy: neither is shown to be better."
     assert told in joined_text(same)
     assert "a and copy share the best mean nDCG@10" in joined_text(same)
     clear = {"a": base, "low": base - 0.2, "lower": base - 0.3}

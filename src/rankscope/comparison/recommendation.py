@@ -213,9 +213,8 @@ def among_all(group: QueryGroup) -> Recommendation:
     words, more = f"Choose {top} for now: it has the best mean, but is not shown to be the best.", []
     if rivals:
         among, n = "between" if len(rivals) == 1 else "among", len(rivals) + 1
-        words = (
-            f"Choose {among} {listed([top, *rivals], most=5)}: none of these {n} is shown to be better than another."
-        )
+        how = "neither is shown to be better" if n == 2 else f"none of these {n} is shown to be better than another"
+        words = f"Choose {among} {listed([top, *rivals], most=5)}: {how}."
         pairs = (pair for pair in group.compared if top in (pair.a, pair.b) and {pair.a, pair.b} & set(rivals))
         if needed := queries_to_tell([pair for pair in pairs if code_of(pair) == "cannot_tell"]):
             more.append(f"{needed[0].upper()}{needed[1:]} from {top}.")

@@ -50,6 +50,7 @@ MANY_SCORES = 60_000
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
+NOT_TOLD_APART = "marked as best: the best mean, and those that the verdicts do not tell apart from it"
 CHECKED: dict[str, tuple[doc.Mark, str]] = {
     "stands": ("fine", "The verdict would survive relevant docs among the others."),
     "cautious": ("look", "The verdict would not survive unusually many relevant docs among the others."),
@@ -398,7 +399,7 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
     if few:
         notes.append(parts.few_units_note(few))
     if not other and len(best) > 1:
-        notes.append("marked as best: the best mean, and those that the verdicts do not tell apart from it")
+        notes.append(NOT_TOLD_APART)
     kept = ("verdict", comparison.primary)
     return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z"), keep=kept)
 
@@ -550,6 +551,8 @@ def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
     notes = ["by mean; which system is better than the baseline is said by the verdicts, not by these intervals"]
     if by_verdict:
         notes = ["rank: 1 + the number of systems that are better, or probably better, by verdict; others tie"]
+    if len(best) > 1:
+        notes.append(NOT_TOLD_APART)
     if numbered:
         notes.append("superscripts: the systems that this one is better, or probably better, than")
     if not group.is_over_same_queries:

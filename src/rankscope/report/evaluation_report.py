@@ -89,10 +89,10 @@ def report_of(
 
 def chart_sections(scores: Scores, data: RunData | None) -> Iterator[Section]:
     kinds = SCORE_CHARTS if len(scores) > 1 else SCORE_CHARTS[:1]
-    drawn = {kind: figure(kind, "scores", scores) for kind in kinds}
+    drawn = {kind: figure(kind, "scores", scores, in_given_order=True) for kind in kinds}
     if data is not None:
         run_of = {run.name or "run": run for run in data.runs}
-        ordered = replace(data, runs=[run_of[name] for name in scores])
+        ordered = replace(data, runs=[run_of[name] for name in scores], in_given_order=True)
         for kind in RUN_CHARTS:
             with suppress(RankscopeError):  # one that does not fit these runs is left out
                 drawn[kind] = figure(kind, "runs", ordered)

@@ -113,7 +113,7 @@ def test_garbage_ids_are_an_error_with_the_finding(rankscope, folder):
     assert (anyway.code, outcome, verdict) == (2, "error", "not_comparable")
     shown = rankscope("compare", folder / "qrels", folder / "base.run", folder / "strange.run", "--anyway")
     assert shown.code == 0  # nobody asked for a gate
-    assert "VERDICT   Not comparable." in shown.out
+    assert "VERDICT   Nothing can be recommended: strange and base are not comparable" in shown.out
 
 
 def test_swapped_files_are_an_error(rankscope, folder):

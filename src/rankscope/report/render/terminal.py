@@ -259,7 +259,8 @@ def estimates_lines(block: doc.Estimates, width: int) -> Iterator[TextLine]:
     verdict_width = max((width_of(row.verdict) + GAP for row in block.estimates if row.verdict), default=0)
     shape_width = GAP if any(row.mark for row in block.estimates) else 0
     room = width - len(MARGIN) - shape_width - name_width - GAP - words_width - GAP - verdict_width
-    track_width = min(room, WIDEST_TRACK) if room >= NARROWEST_TRACK else 0
+    is_drawn = room >= NARROWEST_TRACK and any(row.numbers for row in block.estimates)
+    track_width = min(room, WIDEST_TRACK) if is_drawn else 0
     for row, said in zip(block.estimates, words, strict=True):
         shape = f"{SHAPES[row.mark]} " if row.mark else " " * shape_width
         style = STYLES[row.mark] if row.mark else ""
@@ -273,7 +274,7 @@ def estimates_lines(block: doc.Estimates, width: int) -> Iterator[TextLine]:
             margin += " " * (track_width + GAP)
         parts = (drawn, padded(said, words_width if row.verdict else 0), row.verdict)
         yield from hanging(margin, "  ".join(filter(None, parts)), width, style=style)
-    if track_width and any(row.numbers for row in block.estimates):
+    if track_width:
         yield TextLine(" " * (len(MARGIN) + shape_width + name_width + GAP) + text_axis(block, width=track_width))
 
 

@@ -45,6 +45,9 @@ MEASURES_TAKEN = {
     ("side_by_side", "measure"): lambda given: rs.side_by_side(QRELS, RUNS["a"], RUNS["b"], "q1", given),
     ("trec_eval_text", "measures"): lambda given: rs.trec_eval_text(QRELS, RUNS["a"], given),
     ("RunScores.column", "measure"): SCORES["b"].column,
+    ("Scores.best", "measure"): SCORES.best,
+    ("Scores.only", "measures"): lambda given: SCORES.only(measures=given),
+    ("Scores.sorted", "measure"): SCORES.sorted,
     ("RunScores.aggregate_of", "measure"): SCORES["b"].aggregate_of,
 }
 """Every public parameter that takes a measure, and a call that gives it."""

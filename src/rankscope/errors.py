@@ -40,15 +40,29 @@ __all__ = [
     "UnknownKeywordError",
     "UnknownNameError",
     "did_you_mean",
+    "give_warning",
 ]
 
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar, copy_context
+from types import FrameType
+from typing import ParamSpec, TypeVar
 
 from rankscope.light import LightRecord
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class RankscopeWarning(UserWarning):
     """Something in the data that changes how a number should be read."""
+
+    def __init__(self, *notes: str) -> None:
+        super().__init__(notes[0] if len(notes) == 1 else "".join(f"\n- {note}" for note in first_of(notes)))
+        self.notes = notes
+        """What is said, one thing each."""
 
 
 class RankscopeError(Exception):
@@ -171,3 +185,50 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
         by_lower.setdefault(candidate.lower(), candidate)
     close = difflib.get_close_matches(str(name).lower(), by_lower, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(by_lower[match] for match in close)}?" if close else ""
+
+
+PASSED_BY = frozenset({"rankscope", "functools", "contextlib"})
+"""Packages whose lines a warning does not point at: ours, and those that stand between two of ours."""
+SHOWN_NOTES = 5
+"""A warning shows at most so many notes, or one more."""
+_CALLER: ContextVar[FrameType | None] = ContextVar("rankscope_caller", default=None)
+
+
+def give_warning(*notes: str) -> None:
+    """Warn of what must be known, at the line of the program that called Rankscope; several notes are one warning."""
+    if not notes:
+        return
+    frame = _CALLER.get() or calling_frame()
+    warnings.warn_explicit(
+        RankscopeWarning(*notes),
+        RankscopeWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=frame.f_globals.get("__name__", "<unknown>"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+def first_of(notes: tuple[str, ...]) -> list[str]:
+    """Return the notes that a warning shows: all of a few, of many the first and how many more there are."""
+    n_more = len(notes) - SHOWN_NOTES if len(notes) > SHOWN_NOTES + 1 else 0
+    return [*notes[: len(notes) - n_more], *([f"and {n_more} more; the notes of the result have all"] * bool(n_more))]
+
+
+def calling_frame() -> FrameType:
+    """Return the innermost line of a program that is not ours; where all of it is, the outermost."""
+    frame = sys._getframe(1)  # noqa: SLF001 (as `warnings` does; what Python has for this is slow)
+    while frame.f_globals.get("__name__", "").partition(".")[0] in PASSED_BY and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def with_caller(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a function for other threads, whose warnings point at the line that called Rankscope in this one."""
+    here = copy_context()
+    here.run(_CALLER.set, _CALLER.get() or calling_frame())
+
+    def called(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return here.copy().run(function, *args, **kwargs)
+
+    return called

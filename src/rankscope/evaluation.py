@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from rankscope.checks import check_at_least, check_keywords, check_options, is_n
 from rankscope.data.loading import ReadOptions, load_qrels, load_run, load_runs
 from rankscope.data.qrels import Qrels, require_whole_grades
 from rankscope.data.run import Run
-from rankscope.errors import OptionError, RankscopeWarning, did_you_mean
+from rankscope.errors import OptionError, did_you_mean, give_warning, with_caller
 from rankscope.light import LightRecord, asdict, names_of, replace, types_of
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
@@ -229,8 +228,7 @@ def evaluate(
     0.5
     """
     scores = evaluate_request(EvaluateRequest.decide(measures, **options), qrels, runs)
-    for note in scores.notes:
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
+    give_warning(*scores.notes)
     return scores
 
 
@@ -410,7 +408,7 @@ def score_all(
     from concurrent.futures import ThreadPoolExecutor  # not needed for a single run
 
     with ThreadPoolExecutor(n_at_once) as pool:
-        return tuple(pool.map(score, runs, itertools.repeat(max(1, n_threads // n_at_once))))
+        return tuple(pool.map(with_caller(score), runs, itertools.repeat(max(1, n_threads // n_at_once))))
 
 
 def trec_eval_text(
@@ -477,8 +475,7 @@ def trec_eval_text(
     loaded = load_run(run, options=options)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
-    for note in missing_notes(loaded.name or "run", hits.n_missing, len(judged), decided):
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
+    give_warning(*missing_notes(loaded.name or "run", hits.n_missing, len(judged), decided))
     tag = loaded.tag or loaded.name or "rankscope"
     rel = decided.relevance_level
     wanted = "official" if measures is None else measures

@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, reduce
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
-from rankscope.errors import OptionError, RankscopeError, RankscopeWarning, did_you_mean
+from rankscope.errors import OptionError, RankscopeError, did_you_mean, give_warning
 from rankscope.light import LightRecord
 
 Part = TypeVar("Part")
@@ -136,7 +135,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
 
 def warn_of(package: str, what: str) -> None:
     """Warn that a part of another package cannot be used; everything else goes on."""
-    warnings.warn(f"the package {package} {what}", RankscopeWarning, stacklevel=2)
+    give_warning(f"the package {package} {what}")
 
 
 @cache

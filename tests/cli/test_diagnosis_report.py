@@ -151,8 +151,8 @@ def test_queries_and_docs_are_shown_in_words():
 
 def test_a_diagnosis_is_small_to_print():
     shown = repr(rs.diagnose(QRELS, OLD, k=2))
-    assert shown.startswith("<Diagnosis of run: nDCG@2 is 0.3262 over 5 queries.")
-    assert len(shown) < 500
+    assert shown.startswith("run: nDCG@2 is 0.3262 over 5 queries.")
+    assert len(shown.splitlines()) < 15
 
 
 @pytest.mark.parametrize("ending", ["html", "md", "tex", "txt"])

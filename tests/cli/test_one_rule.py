@@ -11,9 +11,10 @@ import pytest
 import rankscope as rs
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.request import CompareRequest
+from rankscope.measures.scores import is_over_same_queries
 from rankscope.report.charts import figure
 from rankscope.report.comparison import report_of
-from rankscope.report.evaluation import best_values, is_over_same_queries
+from rankscope.report.evaluation import best_values
 from rankscope.report.render import render
 
 QUERIES = tuple(f"q{i}" for i in range(12))

@@ -98,7 +98,7 @@ def test_a_new_correction_is_one_line(monkeypatch):
     assert next(iter(found)).ci.method == "half of alpha"
     assert next(iter(found)).p.correction == "halved"
     assert "halved" in option_texts.__wrapped__()["correction"]
-    assert "alpha is halved" in str(found.report())
+    assert "alpha is halved" in found.report().to_json()
 
 
 def test_a_new_test_on_request_is_one_line(monkeypatch):

@@ -15,7 +15,7 @@ import pytest
 import rankscope as rs
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.errors import DuplicateError, InputError
+from rankscope.errors import DuplicateError, InputError, OptionError
 
 RUN = {"q2": {"a": 1.0, "b": 3.0, "c": 1.0, "\u00e9": 1.0}, "q1": {"a": -0.5}}
 QRELS = {"q2": {"a": 0, "b": 2}, "q1": {"c": 1}}
@@ -204,7 +204,7 @@ def test_tables():
 
 def test_without_pandas_an_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match="pandas is not installed") as raised:
+    with pytest.raises(OptionError, match="pandas is not installed") as raised:
         Run(RUN).to_pandas()
     assert raised.value.hint.startswith("pip install pandas")
 

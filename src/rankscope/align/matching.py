@@ -8,7 +8,6 @@ through.
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from rankscope.align.policies import Policies
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE, Qrels
 from rankscope.data.run import Run
 from rankscope.data.sources import DictSource, TableSource
-from rankscope.errors import InputError, RankscopeWarning
+from rankscope.errors import InputError, give_warning
 from rankscope.io.limits import out_of_memory
 
 if TYPE_CHECKING:
@@ -156,5 +155,4 @@ def notes_or_raise(found: Finding | None, *, anyway: bool = False) -> tuple[str,
 
 def raise_or_warn(found: Finding | None, *, anyway: bool = False) -> None:
     """Raise or warn of what was found, for functions that users call themselves."""
-    for note in notes_or_raise(found, anyway=anyway):
-        warnings.warn(note, RankscopeWarning, stacklevel=3)
+    give_warning(*notes_or_raise(found, anyway=anyway))

@@ -7,7 +7,6 @@ scores has a row of its own. A score that is no sum over the ranks of a query is
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.data.texts import Texts
-from rankscope.errors import InputError, MeasureError, RankscopeWarning, did_you_mean
+from rankscope.errors import InputError, MeasureError, did_you_mean, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
     check_side_data,
@@ -39,7 +38,8 @@ from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import check_grades, count, extras_for, lacks_relevant, score_hits
 from rankscope.measures.spec import Measure, Workings
-from rankscope.records import Record, StoredRecord, replace
+from rankscope.records import Record, StoredRecord, replace, to_builtins
+from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -64,7 +64,7 @@ class Step(Record):
     """What the doc is called; empty where docs are not given."""
 
 
-class Explanation(StoredRecord):
+class Explanation(Tabular, Rendered, Plotted, StoredRecord):
     """The arithmetic of one score: the terms of the ranking, of the ideal ranking, and how they are joined.
 
     The terms of the steps add up to `total`; `total`, over the divisor where there is one, is the score.
@@ -101,6 +101,15 @@ class Explanation(StoredRecord):
             for listed in (self.steps, self.ideal)
         )
         return replace(self, text=texts.query(self.query), steps=steps, ideal=ideal)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON record whose schema is published."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
+
+    def __repr__(self) -> str:
+        text: str = VIEWS["Explanation"].text(self)
+        return text
 
 
 def explain(
@@ -183,8 +192,7 @@ def explain(
         from rankscope.measures.ontology import ontology_notes
 
         extras = extras_for(judged, loaded, (explanation.query,), wanted, decided, side=side)
-        for note in ontology_notes(wanted, extras, rel=decided.relevance_level):
-            warnings.warn(note, RankscopeWarning, stacklevel=2)
+        give_warning(*ontology_notes(wanted, extras, rel=decided.relevance_level))
     if queries is None and docs is None:
         return explanation
     shown = [step.doc for step in (*explanation.steps, *explanation.ideal) if step.doc is not None]

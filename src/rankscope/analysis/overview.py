@@ -6,7 +6,6 @@ Each needs more than the scores of an evaluation: other cut-offs, other measures
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from rankscope.align.top import leading_docs
 from rankscope.arrays import Floats
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.errors import MeasureError, RankscopeWarning
+from rankscope.errors import MeasureError, give_warning
 from rankscope.evaluation import EvaluateRequest, evaluate, evaluate_request
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
@@ -64,9 +63,8 @@ def first_hit_bands(qrels: Any, runs: Any, **options: Any) -> dict[str, list[int
     """Return for every run how many queries have their first relevant doc in each band of ranks."""
     request = EvaluateRequest.decide("FirstRel", **{**options, "undefined": "skip"})
     scores = evaluate_request(request, qrels, runs)
-    for note in scores.notes:
-        if "FirstRel is undefined" not in note:  # where nothing was found there is no rank, but a band
-            warnings.warn(note, RankscopeWarning, stacklevel=2)
+    # where nothing was found there is no rank, but a band
+    give_warning(*(note for note in scores.notes if "FirstRel is undefined" not in note))
     return {name: count_by_band(run.column(scores.measures[0])) for name, run in scores.items()}
 
 

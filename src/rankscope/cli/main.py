@@ -283,9 +283,10 @@ def printer_of_warnings() -> Callable[..., None]:
     said: set[str] = set()
 
     def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in said:
-            said.add(str(message))
-            say(f"warning: {message}")
+        for note in message.notes if isinstance(message, RankscopeWarning) else [str(message)]:
+            if note not in said:
+                said.add(note)
+                say(f"warning: {note}")
 
     return print_warning
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Unpack
 
@@ -22,7 +21,7 @@ from rankscope.comparison.words import needed_docs, with_sides, with_words
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
 from rankscope.data.texts import Texts
-from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
+from rankscope.errors import InputError, OptionError, did_you_mean, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
     deciding_measure,
@@ -103,12 +102,11 @@ def compare(
     Use new: it is better than old, by 0.467 in RR.
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
-    return compare_runs(qrels, runs, request_of(options, function="compare", known=CompareOptions, measures=measures))
-
-
-def give_warning(note: str) -> None:
-    """Say what must be known as a warning, which the caller's program can catch or print."""
-    warnings.warn(note, RankscopeWarning, stacklevel=4)
+    request = request_of(options, function="compare", known=CompareOptions, measures=measures)
+    notes: list[str] = []
+    comparison = compare_runs(qrels, runs, request, on_note=notes.append)
+    give_warning(*notes)
+    return comparison
 
 
 def compare_runs(
@@ -199,12 +197,19 @@ def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Compariso
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
     check_options(compare_scores.__annotations__, {"scores": scores})
-    return compare_scores_request(scores, request_of(options, function="compare_scores", known=ScoreOptions))
+    request = request_of(options, function="compare_scores", known=ScoreOptions)
+    notes: list[str] = []
+    comparison = compare_scores_request(scores, request, on_note=notes.append)
+    give_warning(*notes)
+    return comparison
 
 
-def compare_scores_request(scores: Scores, request: CompareRequest) -> Comparison:
+def compare_scores_request(
+    scores: Scores, request: CompareRequest, *, on_note: Callable[[str], None] = give_warning
+) -> Comparison:
     table = None if request.queries is None else load_queries(request.queries)
-    comparison = compare_groups(comparison_input(scores, request, table, problems=request.problems or {}))
+    given = comparison_input(scores, request, table, problems=request.problems or {}, on_note=on_note)
+    comparison = compare_groups(given)
     return comparison if table is None else with_words(comparison, Texts.of(queries=table))
 
 

@@ -139,7 +139,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         }
         languages.append(spread_of(system, means))
     clusters = dict(zip(given.ids, map(str, given.units.member.tolist()), strict=True))
-    return Comparison(
+    comparison = Comparison(
         rankscope=__version__,
         primary=given.primary,
         baseline=baseline,
@@ -158,7 +158,8 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         isolated_by=isolated_by,
         languages=tuple(languages),
         notes=(*(() if evidence is None else evidence.notes), *(f"{words}." for words in scores.lacking_in_words())),
-    ).with_scores(scores)
+    )
+    return comparison.with_scores(scores)
 
 
 def path_and_digest(origin: Origin | None) -> tuple[str | None, str | None]:

@@ -6,7 +6,8 @@ Attributes have the names of the JSON keys. A number that is undefined is None.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -16,7 +17,7 @@ from rankscope.comparison.request import Settings
 from rankscope.data.texts import Texts
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.records import Both, Record, StoredRecord, or_nan, replace, to_json
-from rankscope.registry import Entry, Registry
+from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
 from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Chances, Test
 
@@ -42,16 +43,6 @@ Code: TypeAlias = Literal[
 ]
 
 Action: TypeAlias = Literal["use", "prefer", "keep", "either", "choose", "none", "by_group"]
-
-RENDERERS: Registry[Callable[..., Any]] = Registry(
-    "renderer",
-    {
-        "report": Entry("rankscope.report.comparison:report_of", "the report, ready to be rendered"),
-        "notebook": Entry("rankscope.report.comparison:notebook_html", "what a notebook shows"),
-    },
-)
-"""How a comparison is shown: these functions lie above comparisons, and are loaded when one is shown."""
-
 
 SHOWN_VERDICTS = 10
 """Verdicts in the repr of a comparison."""
@@ -250,7 +241,7 @@ class FileHashes(Record):
     b: str | None = None
 
 
-class PairResult(Record, kw_only=True):
+class PairResult(Record, kw_only=True, dict=True):
     """One pair of systems by one measure; verdict, strata and evidence belong to the primary measure."""
 
     systems: Both[str]
@@ -335,6 +326,17 @@ class PairResult(Record, kw_only=True):
         return self
 
     @property
+    def queries(self) -> PairQueries:
+        """Every query on which the two are compared, with its text and both scores, the largest loss first."""
+        comparison: Comparison | None = self.__dict__.get("comparison")
+        if comparison is None:
+            raise InputError(
+                "this pair does not know the comparison that it is part of",
+                hint=f"take it from there: comparison[{self.a!r}, {self.b!r}].queries",
+            )
+        return queries_of(comparison, self)
+
+    @property
     def final_verdict(self) -> Verdict:
         """The verdict; a pair by another than the primary measure has none."""
         if self.verdict is None:
@@ -374,6 +376,57 @@ class PairResult(Record, kw_only=True):
         return bool(self.wins or self.losses)
 
 
+class PairQuery(Record):
+    """One query of a pair: what was asked, and what both systems score."""
+
+    query: str
+    text: str | None
+    """None where it is not known: give `queries` to `compare`."""
+    a: float
+    b: float
+    delta: float
+    """B minus A."""
+
+
+class PairQueries(Tabular, Rendered, Record):
+    """The queries of a pair by one measure, the largest loss of b first, whichever way the measure counts.
+
+    Iterating over it gives a record for each query: `query`, `text`, `a`, `b` and `delta`, which is b minus a.
+    """
+
+    a: str
+    """The name of the first system."""
+    b: str
+    measure: str
+    lower_is_better: bool
+    rows: tuple[PairQuery, ...]
+
+    def __iter__(self) -> Iterator[PairQuery]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, query: str) -> PairQuery:
+        """Return one query by its id."""
+        for row in self.rows:
+            if row.query == query:
+                return row
+        raise UnknownNameError(f"there is no query {query!r} among those of {self.a} and {self.b}")
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return {query: {text, a, b, delta}}."""
+        return {row.query: {"text": row.text, "a": row.a, "b": row.b, "delta": row.delta} for row in self.rows}
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return to_json(self, indent=1) + "\n"
+
+    def __repr__(self) -> str:
+        text: str = VIEWS["PairQueries"].text(self)
+        return text
+
+
 class Recommendation(Record):
     """What to do by the verdicts, in a sentence for people and in codes for programs; it claims nothing beyond them."""
 
@@ -385,6 +438,8 @@ class Recommendation(Record):
     """Those that the action is about."""
     code: Code
     """The verdict that it rests on."""
+    more: str = ""
+    """What else to know before acting on it."""
 
 
 class LeaderboardRow(Record):
@@ -462,7 +517,7 @@ class RunFile(Record):
     sha256: str | None
 
 
-class Comparison(StoredRecord, kw_only=True, dict=True):
+class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=True):
     """The answer to: which is better, how sure is that, and where does the difference sit?
 
     It is written without the scores of every query, which `scores` has while they are at hand; `with_scores` adds them
@@ -582,15 +637,31 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
         return tuple(sorted(group.compared, key=lambda pair: sorted((place[pair.a], place[pair.b]))))
 
     def __iter__(self) -> Iterator[PairResult]:
-        return (result for group in self.groups for result in group.compared)
+        """Give each pair by the primary measure."""
+        return (self._linked(result) for group in self.groups for result in group.compared)
+
+    def _linked(self, result: PairResult) -> PairResult:
+        """Return a pair that knows what it is part of, so that it has its queries."""
+        linked = replace(result)
+        linked.__dict__["comparison"] = self
+        return linked
 
     def __getitem__(self, systems: tuple[str, str]) -> PairResult:
-        """Return what was found of two systems, (a, b); the first group's where there are several."""
+        """Return what was found of two systems, (a, b), as they were compared: differences are b minus a.
+
+        The other order is an error, as every sign would be the wrong one. Where there are several groups of queries,
+        it is the first one's.
+        """
         for result in self:
             if (result.a, result.b) == systems:
                 return result
-        compared = ", ".join(str((result.a, result.b)) for result in self)
-        raise UnknownNameError(f"{systems} were not compared", hint=f"there are {compared}")
+        pairs = [(result.a, result.b) for result in self]
+        if isinstance(systems, tuple) and systems[::-1] in pairs:
+            hint = f"they were compared the other way round: comparison[{systems[1]!r}, {systems[0]!r}]"
+        else:
+            more = f", and {len(pairs) - SHOWN_VERDICTS} more" if len(pairs) > SHOWN_VERDICTS else ""
+            hint = f"there are {', '.join(map(str, pairs[:SHOWN_VERDICTS]))}{more}"
+        raise UnknownNameError(f"{systems} were not compared", hint=hint)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""
@@ -599,7 +670,7 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
 
     def report(self, *, command: str = "") -> Any:
         """Return the report, which `render` turns into text, HTML, Markdown or LaTeX; it needs the scores."""
-        return RENDERERS["report"](self, command=command)
+        return VIEWS["Comparison"].report(self, command=command)
 
     def __repr__(self) -> str:
         """Return the recommendation, then the verdicts, of many the first."""
@@ -611,6 +682,19 @@ class Comparison(StoredRecord, kw_only=True, dict=True):
         more = len(pairs) - SHOWN_VERDICTS
         return "\n".join([*lines, *([f"… and {more:,} more pairs"] if more > 0 else [])])
 
-    def _repr_html_(self) -> str:
-        html: str = RENDERERS["notebook"](self)
-        return html
+
+def queries_of(comparison: Comparison, pair: PairResult) -> PairQueries:
+    """Return the queries on which a pair is compared, the largest loss first."""
+    group = next(group for group in comparison.groups if group.name == pair.group)
+    counted = set(group.query_ids).difference(group.uncounted)
+    a, b = (
+        dict(zip(run.query_ids, run.column(pair.measure).tolist(), strict=True))
+        for run in (comparison.scores[pair.a], comparison.scores[pair.b])
+    )
+    rows = [
+        PairQuery(query, comparison.texts.query(query) or None, a[query], b[query], b[query] - a[query])
+        for query in a
+        if query in counted and query in b and not math.isnan(a[query]) and not math.isnan(b[query])
+    ]
+    rows.sort(key=lambda row: pair.sign * row.delta)
+    return PairQueries(pair.a, pair.b, pair.measure, pair.lower_is_better, tuple(rows))

@@ -6,7 +6,6 @@ Ancestors are kept as one packed array with a segment per term, so that a hundre
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -15,7 +14,7 @@ import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, segment_sum
 from rankscope.data.similarities import INFORMATION, SIMILARITIES
-from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
+from rankscope.errors import InputError, OptionError, did_you_mean, give_warning
 from rankscope.light import LightRecord, field, replace
 
 _PAIRS_AT_ONCE = 1 << 16
@@ -291,7 +290,7 @@ class Ontology(LightRecord, eq=False):
         if len(known) < len(ids):
             strange = dict.fromkeys(ids[i] for i in np.flatnonzero(codes >= len(self)).tolist())
             message = f"annotations of {few(list(strange))} are left out: {self.source} does not know these terms"
-            warnings.warn(message, RankscopeWarning, stacklevel=2)
+            give_warning(message)
         return codes[known], known
 
     # -- similarity

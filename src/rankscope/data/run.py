@@ -17,6 +17,7 @@ from rankscope.data.sources import DictSource, Origin, file_source, own_source, 
 from rankscope.errors import DuplicateError, IdError, InputError, ScoreError, UnknownNameError
 from rankscope.light import LightRecord
 from rankscope.printable import counted
+from rankscope.shown import Shown, import_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,7 @@ class ListedDocs(LightRecord, eq=False):
     """The rank column, where there is one."""
 
 
-class QueryDocs(Mapping[str, dict[str, float]]):
+class QueryDocs(Shown, Mapping[str, dict[str, float]]):
     """What runs and qrels have in common: numbers by query and doc, made of rows."""
 
     @property
@@ -108,11 +109,11 @@ class QueryDocs(Mapping[str, dict[str, float]]):
         """Return the rows in the order given as a pandas table with columns query, doc, score or grade, and others."""
         from rankscope.io.table import table_columns
 
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InputError("pandas is not installed", hint="pip install pandas; or use to_polars()") from None
-        return pd.DataFrame(table_columns(self.rows))
+        return import_pandas().DataFrame(table_columns(self.rows))
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return {query: {doc: number}}, as `self[query]` has it for each query."""
+        return {query: self[query] for query in self}
 
 
 class Run(QueryDocs):

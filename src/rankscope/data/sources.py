@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from rankscope.checks import check_options
-from rankscope.errors import BadLine, RankscopeWarning
+from rankscope.errors import BadLine, give_warning
 from rankscope.io.formats import without_endings
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
 from rankscope.light import LightRecord, types_of
@@ -140,6 +139,7 @@ class FileSource:
         self.kind = kind
         self._content = content
         self._tag: str | None = None
+        self._has_warned = False
 
     @property
     def name(self) -> str:
@@ -173,11 +173,11 @@ class FileSource:
         from rankscope.io.table import KINDS
 
         file = read_file(self.stored, KINDS[self.kind], **vars(self.options))
-        warn_of_skipped(file.path, file.bad_lines)
+        self.warn_of_skipped(file.bad_lines)
         if file.n_ungraded:
             have = "row has" if file.n_ungraded == 1 else "rows have"
             left = f"{file.n_ungraded:,} {have} no grade and {'is' if file.n_ungraded == 1 else 'are'} left out"
-            warnings.warn(f"{file.path}: {left}", RankscopeWarning, stacklevel=3)
+            give_warning(f"{file.path}: {left}")
         return file
 
     def read(self) -> Any:
@@ -200,8 +200,14 @@ class FileSource:
         bad = bad_run_lines(self.path, bad_lines, n_good=n_rows, lenient=self.options.lenient)
         if not n_rows:
             self.read()  # it has the words for a file without rows
-        warn_of_skipped(self.path, bad)
+        self.warn_of_skipped(bad)
         self._tag = tag
+
+    def warn_of_skipped(self, bad_lines: Sequence[BadLine]) -> None:
+        """Warn of lines that were left out, once, however often the file is read."""
+        if bad_lines and not self._has_warned:
+            self._has_warned = True
+            give_warning(f"{len(bad_lines)} bad lines of {self.path} were skipped; the first is {bad_lines[0]}")
 
     @property
     def tag(self) -> str | None:
@@ -240,12 +246,6 @@ def name_of(path: str) -> str:
     """Return what a run is called by its file: the last part of the path, without the endings of data files."""
     name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
     return "stdin" if path == "-" else without_endings(name)
-
-
-def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:
-    if bad_lines:
-        message = f"{len(bad_lines)} bad lines of {path} were skipped; the first is {bad_lines[0]}"
-        warnings.warn(message, RankscopeWarning, stacklevel=3)
 
 
 def own_source(data: Any) -> Any:

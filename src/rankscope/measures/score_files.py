@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 
 from rankscope.align.hits import Counts
 from rankscope.checks import check_options
-from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
+from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, give_warning
 from rankscope.io.columns import SCORE_COLUMNS, match_columns
 from rankscope.io.files import parse_json, read_json
 from rankscope.io.formats import FORMATS, compression_in_name, format_in_name, table_endings
@@ -124,8 +123,7 @@ def read_scores(
         joined.unanswered.update({renamed[name]: file.unanswered[name] for name in renamed if name in file.unanswered})
     scores = as_scores(joined, where=", ".join(map(str, paths)))
     notes += scores.lacking_in_words()
-    for note in notes:
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
+    give_warning(*notes)
     return replace(scores, notes=tuple(notes))
 
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.align.hits import Counts
-from rankscope.arrays import Bools, Floats, in_order_sum
+from rankscope.arrays import Bools, Floats, in_order_sum, read_only
 from rankscope.data.sources import Origin
-from rankscope.errors import MeasureError, OptionError, UnknownNameError, did_you_mean
-from rankscope.light import LightRecord, field, names_of
+from rankscope.errors import InputError, MeasureError, OptionError, UnknownNameError, did_you_mean
+from rankscope.light import LightRecord, field, names_of, replace
+from rankscope.printable import counted
+from rankscope.shown import VIEWS, Plotted, Rendered, Shown, Tabular
 
 if TYPE_CHECKING:
     from rankscope.measures.spec import Measure
+    from rankscope.typing import MeasuresLike
 
 MIN_GEOMETRIC = 0.00001  # trec_eval's floor: one score of 0 would make the whole geometric mean 0
+SHOWN_MEASURES = 4
+"""More measures than this are counted where one run is printed."""
+SHOWN_RUNS = 30
+"""Of more runs, the others are counted where scores are printed in an interactive session."""
 ROUNDING = 1e-9  # how far a score may miss a limit: sums of fractions are not exact
 
 AGGREGATES = {
@@ -61,7 +69,7 @@ class Aggregate(LightRecord):
         return self.value
 
 
-class RunScores(LightRecord):
+class RunScores(Tabular, LightRecord):
     """The scores of one run: a matrix of queries by measures.
 
     Iterating over it gives the query ids, `scores["q1"]` the scores of a query by measure.
@@ -139,6 +147,24 @@ class RunScores(LightRecord):
             left_out=self.left_out[i] if self.left_out else len(self.query_ids) - len(kept),
         )
 
+    def of_measures(self, places: Sequence[int]) -> RunScores:
+        """Return the scores of some measures, by their places."""
+        names = tuple(self.measures[i] for i in places)
+        return replace(
+            self,
+            measures=names,
+            lower_is_better=self.lower_is_better.intersection(names),
+            values=read_only(self.values[:, list(places)]),
+            undefined=read_only(self.undefined[:, list(places)]),
+            aggregates=tuple(self.aggregates[i] for i in places),
+            left_out=tuple(self.left_out[i] for i in places) if self.left_out else (),
+        )
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name} {mean.shown}" for name, mean in list(self.aggregate().items())[:SHOWN_MEASURES])
+        more = f", and {len(self.measures) - SHOWN_MEASURES} more" if len(self.measures) > SHOWN_MEASURES else ""
+        return f"RunScores({self.name!r}, {counted(len(self), 'query')}: {means}{more})"
+
     @property
     def effective_n(self) -> float:
         """How many queries of the same weight would say as much as these: (sum of weights)² / sum of squares."""
@@ -162,7 +188,7 @@ class QrelsInfo(LightRecord):
     """The file that they were read from."""
 
 
-class Scores(LightRecord, Mapping[str, RunScores]):
+class Scores(Tabular, Rendered, Plotted, LightRecord, Mapping[str, RunScores]):
     """The scores of several runs on the same qrels, by the name of the run.
 
     Examples
@@ -254,30 +280,73 @@ class Scores(LightRecord, Mapping[str, RunScores]):
 
         return scores_of_record(from_json(ScoresRecord, text))
 
-    def to_polars(self) -> Any:
-        """Return a polars DataFrame with one row per run and query, one column per measure."""
-        import polars as pl
+    def sorted(self, measure: str | Measure | None = None) -> Scores:
+        """Return the same runs, best first by a measure (by default the first); one without a number comes last."""
+        name = self.measures[0 if measure is None else position(self.measures, measure, "measure")]
+        sign = 1 if name in self.runs[0].lower_is_better else -1
+        value_of = {run.name: run.aggregate_of(name).value for run in self.runs}
+        last = (True, 0.0)
+        key = {run: last if math.isnan(value) else (False, sign * value) for run, value in value_of.items()}
+        return replace(self, runs=tuple(sorted(self.runs, key=lambda run: key[run.name])))
 
-        schema = {"run": pl.String, "query": pl.String, **dict.fromkeys(self.measures, pl.Float64)}
-        return pl.DataFrame(list(self.records()), schema=schema)
+    def only(self, *runs: str, measures: MeasuresLike = None) -> Scores:
+        """Return the scores of some runs, of some measures or both, in the order named; all runs where none is named.
 
-    def to_pandas(self) -> Any:
-        """Return a pandas DataFrame with one row per run and query, one column per measure."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise OptionError("to_pandas needs pandas", hint="pip install pandas, or use to_polars()") from None
-        frame = pd.DataFrame.from_records(list(self.records()), columns=["run", "query", *self.measures])
-        return frame.astype(dict.fromkeys(self.measures, "float64"))
+        The queries stay the same, and so do the notes.
+        """
+        kept, versions = tuple(self[name] for name in runs) or self.runs, self.versions
+        if len(set(runs)) < len(runs):
+            raise OptionError(f"a run is named twice: {', '.join(runs)}", hint="name each once")
+        if measures is not None:
+            from rankscope.measures.parse import parse_measures
+            from rankscope.measures.spec import Measure
+
+            given = [measures] if isinstance(measures, str | Measure) else list(measures)
+            names = [name for one in given for name in ([one] if one in self.measures else parse_measures(one))]
+            places = list(dict.fromkeys(position(self.measures, name, "measure") for name in names))
+            if not places:
+                raise OptionError("measures names none", hint=f"there are {', '.join(self.measures)}")
+            kept = tuple(run.of_measures(places) for run in kept)
+            versions = {name: versions[name] for name in kept[0].measures if name in versions}
+        return replace(self, runs=kept, versions=versions)
+
+    def best(self, measure: str | Measure | None = None) -> str:
+        """Return the name of the run with the best mean by a measure, by default the first.
+
+        It is the best of these numbers; whether it is better than the next, `compare` tells. Where means are not over
+        the same queries, where no run has one, or where several are equally good, there is no best, and it is
+        an InputError.
+        """
+        ranked = self.sorted(measure)
+        name = self.measures[0 if measure is None else position(self.measures, measure, "measure")]
+        if not is_over_same_queries(self, name):
+            raise InputError(
+                f"there is no best {name}: the means are not over the same queries, so a run could win by finding less",
+                hint="rs.compare looks at the queries that both have; or evaluate with undefined='zero'",
+            )
+        values = [run.aggregate_of(name).value for run in ranked.runs]
+        if math.isnan(values[0]):
+            raise InputError(f"there is no best {name}: no query has a score", hint="take another measure")
+        tied = [run.name for run, value in zip(ranked.runs, values, strict=True) if abs(value - values[0]) <= ROUNDING]
+        if len(tied) > 1:
+            raise InputError(
+                f"there is no best {name}: {', '.join(tied)} have the same, {show(values[0])}",
+                hint="scores.sorted() puts them in the order given; another measure may tell them apart",
+            )
+        return tied[0]
+
+    def report(self, *, command: str = "") -> Any:
+        """Return the report of these scores, which `render` turns into text, HTML, Markdown or LaTeX."""
+        return VIEWS["Scores"].report(self, command=command)
 
     def __repr__(self) -> str:
-        return repr(self.mean())
+        if len(self) <= SHOWN_RUNS:
+            return repr(self.mean())
+        shown = replace(self, runs=self.runs[:SHOWN_RUNS])
+        return f"{shown.mean()!r}\n… and {len(self) - SHOWN_RUNS} more runs, {len(self)} in all"
 
-    def _repr_html_(self) -> str:
-        return self.mean()._repr_html_()
 
-
-class Summary(Mapping[str, dict[str, Aggregate]]):
+class Summary(Shown, Mapping[str, dict[str, Aggregate]]):
     """One number per run and measure: `summary["bm25"]["AP"]` or `summary["bm25", "AP"]`."""
 
     def __init__(self, by_run: Mapping[str, dict[str, Aggregate]]) -> None:
@@ -305,7 +374,8 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
         }
 
     @property
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """The headings, and a row of texts for each run."""
         measures = list(next(iter(self._by_run.values())))
         counted = self.over_fewer_queries
         rows = [
@@ -322,7 +392,7 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
         return frozenset(m for m in rows[0] if m in with_gaps or len({row[m].n for row in rows}) > 1)
 
     def __repr__(self) -> str:
-        header, rows = self._table
+        header, rows = self.table
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         lines = [
             [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
@@ -330,13 +400,15 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
         ]
         return "\n".join("  ".join(line).rstrip() for line in lines)
 
-    def _repr_html_(self) -> str:
-        from html import escape
 
-        header, rows = self._table
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def is_over_same_queries(scores: Scores, measure: str) -> bool:
+    """Tell whether the means of all runs are over the same queries; else the run that finds less might look best."""
+    first, *others = scores.values()
+    known = ~np.isnan(first.column(measure))
+    if all(run.query_ids == first.query_ids for run in others):
+        return all(np.array_equal(~np.isnan(run.column(measure)), known) for run in others)
+    counted_in = [set(compress(run.query_ids, ~np.isnan(run.column(measure)))) for run in scores.values()]
+    return all(queries == counted_in[0] for queries in counted_in)
 
 
 def reaches(score: float, limit: float) -> bool:

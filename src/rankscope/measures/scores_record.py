@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ from rankscope._version import __version__
 from rankscope.align.hits import Counts
 from rankscope.arrays import read_only
 from rankscope.data.sources import Origin
-from rankscope.errors import MeasureError, OptionError, RankscopeWarning
+from rankscope.errors import MeasureError, OptionError, give_warning
 from rankscope.light import asdict, names_of
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores, none_if_nan
@@ -210,11 +209,9 @@ def scores_of_record(record: ScoresRecord) -> Scores:
         today = _facts_today(name)
         facts[name] = stored = record.measures.get(name, replace(today, version=None))
         if None not in (stored.version, today.version) and stored.version != today.version:
-            warnings.warn(
+            give_warning(
                 f"{name} was computed by version {stored.version} of its definition, today's is {today.version}: "
-                "compare these scores with others of that version only",
-                RankscopeWarning,
-                stacklevel=2,
+                "compare these scores with others of that version only"
             )
     weight_of = None if record.weights is None else record.weights.queries
     return Scores(

@@ -8,7 +8,6 @@ and `in_their_words` return scores under the names that a predecessor's users kn
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -19,7 +18,7 @@ from rankscope.align.hits import Hits
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, offsets_of
 from rankscope.data.qrels import Qrels
-from rankscope.errors import MeasureError, OptionError, RankscopeWarning
+from rankscope.errors import MeasureError, OptionError, give_warning
 from rankscope.evaluation import decide_policies, load_side_data
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.parse import parse_measure
@@ -90,8 +89,7 @@ class Scorer:
         if extras is not None and extras.ontology is not None:
             from rankscope.measures.ontology import ontology_notes
 
-            for note in ontology_notes(measures, extras, rel=self._policies.relevance_level):
-                warnings.warn(note, RankscopeWarning, stacklevel=2)
+            give_warning(*ontology_notes(measures, extras, rel=self._policies.relevance_level))
         values = score_hits(hits_of(lists), measures, self._policies, extras)[0].copy()
         distinct = [i for i, measure in enumerate(measures) if self._sets and measure.base == "R"]
         if distinct:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from rankscope.comparison.records import Comparison
+from rankscope.comparison.records import Comparison, PairResult
 from rankscope.records import json_schema as schema_of
 from rankscope.report.table import Cell, Table
 
@@ -21,24 +22,46 @@ def json_schema() -> dict[str, Any]:
     }
 
 
+COLUMNS: dict[str, tuple[type, Callable[[PairResult], Any]]] = {
+    "group": (str, lambda pair: pair.group),
+    "a": (str, lambda pair: pair.a),
+    "b": (str, lambda pair: pair.b),
+    "measure": (str, lambda pair: pair.measure),
+    "role": (str, lambda pair: pair.role),
+    "n_queries": (int, lambda pair: pair.n_queries),
+    "mean_a": (float, lambda pair: pair.mean.a),
+    "mean_b": (float, lambda pair: pair.mean.b),
+    "delta": (float, lambda pair: pair.delta),
+    "ci_low": (float, lambda pair: pair.ci.low),
+    "ci_high": (float, lambda pair: pair.ci.high),
+    "p_adjusted": (float, lambda pair: pair.p.adjusted),
+    "p_alone": (float, lambda pair: pair.p.alone_permutation),
+    "p_t": (float, lambda pair: pair.p.alone_t),
+    "d_z": (float, lambda pair: pair.effect.d_z),
+    "superiority": (float, lambda pair: pair.effect.superiority),
+    "wins": (int, lambda pair: pair.wins),
+    "ties": (int, lambda pair: pair.ties),
+    "losses": (int, lambda pair: pair.losses),
+    "mde": (float, lambda pair: pair.mde.value),
+    "verdict": (str, lambda pair: pair.verdict and pair.verdict.code),
+    "sign_p": (float, lambda pair: pair.small_set and pair.small_set.sign_p),
+    "smallest_sign_p": (float, lambda pair: pair.small_set and pair.small_set.smallest_p),
+}
+"""What is known of a pair by one measure, for tables: the type of each column, and where its value is."""
+
+
 def comparison_table(comparison: Comparison) -> Table:
     """Return one row per pair and measure, with the numbers at full precision, for CSV."""
-    header = [
-        "group", "a", "b", "measure", "role", "n_queries", "mean_a", "mean_b", "delta", "ci_low", "ci_high",
-        "p_adjusted", "p_alone", "p_t", "d_z", "superiority", "wins", "ties", "losses", "mde", "verdict",
-        "sign_p", "smallest_sign_p",
-    ]  # fmt: skip
-    rows = []
-    for pair in (result for group in comparison.groups for result in group.comparisons):
-        numbers = [
-            pair.n_queries, pair.mean.a, pair.mean.b, pair.delta, pair.ci.low, pair.ci.high, pair.p.adjusted,
-            pair.p.alone_permutation, pair.p.alone_t, pair.effect.d_z, pair.effect.superiority, pair.wins,
-            pair.ties, pair.losses, pair.mde.value,
-        ]  # fmt: skip
-        small = pair.small_set
-        signs = (None, None) if small is None else (small.sign_p, small.smallest_p)
-        texts, sign_texts = (["" if value is None else repr(value) for value in each] for each in (numbers, signs))
-        verdict = "" if pair.verdict is None else pair.verdict.code
-        names = (pair.group or "", pair.a, pair.b, pair.measure, pair.role)
-        rows.append([*map(Cell, [*names, *texts, verdict, *sign_texts])])
-    return Table(header, rows, n_name_columns=5)
+    rows = [
+        [
+            Cell("" if (value := value_of(pair)) is None else value if kind is str else repr(value))
+            for kind, value_of in COLUMNS.values()
+        ]
+        for pair in every_pair(comparison)
+    ]
+    return Table(list(COLUMNS), rows, n_name_columns=5)
+
+
+def every_pair(comparison: Comparison) -> list[PairResult]:
+    """Return every pair by every measure."""
+    return [result for group in comparison.groups for result in group.comparisons]

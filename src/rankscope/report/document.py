@@ -6,14 +6,15 @@ A report is made of records, so it can be written as JSON (`records.to_json`), r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from rankscope.analysis.side_by_side import SideBySide
-from rankscope.records import Record, StoredRecord, or_none
+from rankscope.records import Record, StoredRecord, or_none, to_builtins
 from rankscope.report.table import Cell, Table
 from rankscope.report.words import query_cells, without_empty
+from rankscope.shown import Rendered
 
 Mark = Literal[
     "better", "probably_better", "worse", "probably_worse", "same", "unsure", "unsafe", "fine", "look", "fails", "note"
@@ -229,7 +230,7 @@ class Section(Record):
     """The title of the section that it is a part of, such as a collection; the contents list it below that one."""
 
 
-class Report(StoredRecord):
+class Report(Rendered, StoredRecord):
     """A whole report: the first screen, then sections of detail, then how to obtain it again."""
 
     title: str
@@ -237,6 +238,15 @@ class Report(StoredRecord):
     sections: tuple[Section, ...]
     footer: tuple[tuple[str, str], ...]
     """Name and value: seed, hashes, version, the command that reproduces it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as dicts, lists, texts and numbers."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
+
+    def __repr__(self) -> str:
+        n = len(self.sections)
+        return f"Report({self.title!r}, {n} section{'' if n == 1 else 's'})"
 
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

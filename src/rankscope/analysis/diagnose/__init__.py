@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from rankscope._version import __version__
 from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
-from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
+from rankscope.align.matching import find_mismatch, find_swap, notes_or_raise
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs, whole_lists
 from rankscope.analysis.bands import BandProfile, find_bands, in_one_line
@@ -36,7 +35,7 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable, load_queries
 from rankscope.data.run import Run
 from rankscope.data.texts import Texts
-from rankscope.errors import InputError, OptionError, RankscopeWarning
+from rankscope.errors import InputError, OptionError, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
     chosen_profile,
@@ -165,15 +164,14 @@ def diagnose(
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_run(run, options=options)
-    judged, asked_notes = queries_asked(judged, [loaded])
-    raise_or_warn(find_swap(judged, loaded, decided), anyway=anyway)
+    judged, notes = queries_asked(judged, [loaded])
+    notes += notes_or_raise(find_swap(judged, loaded, decided), anyway=anyway)
     if chosen is not None and chosen.unjudged_queries == "zero":
         judged, unjudged_notes = add_unjudged_queries(judged, [loaded], queries)
-        asked_notes += unjudged_notes
+        notes += unjudged_notes
     hits = align(judged, loaded, decided)
-    raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
-    for note in (*asked_notes, *id_notes(judged, loaded)):
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
+    notes += notes_or_raise(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
+    give_warning(*notes, *id_notes(judged, loaded))
     if by and queries is None:
         raise OptionError("by is given, but no queries", hint="say where their attributes are: --queries FILE")
     table = None if queries is None else load_queries(queries)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
-from rankscope.records import Record, StoredRecord, replace
-from rankscope.registry import Entry, Registry
+from rankscope.records import Record, StoredRecord, replace, to_builtins
+from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
 
 if TYPE_CHECKING:
     from rankscope.data.texts import Texts
 
-RENDERERS: Registry[Callable[..., Any]] = Registry(
-    "renderer", {"report": Entry("rankscope.report.diagnosis:report_of", "the report, ready to be rendered")}
-)
-"""How a diagnosis is shown: these functions lie above it, and are loaded when one is shown."""
-
+SHOWN_FINDINGS = 5
+"""Of more findings, the others are counted where a diagnosis is printed in an interactive session."""
 Severity: TypeAlias = Literal["serious", "moderate", "remark"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "moderate", "remark")
 """Worst first; a remark helps to read the rest and is no complaint."""
@@ -185,7 +182,7 @@ class QuerySlice(Record):
     """The same, with false alarms among all slices controlled (Benjamini and Hochberg)."""
 
 
-class Diagnosis(StoredRecord):
+class Diagnosis(Tabular, Rendered, Plotted, StoredRecord):
     """What a run does badly: a summary, findings with evidence, and the numbers behind them."""
 
     rankscope: str
@@ -258,10 +255,20 @@ class Diagnosis(StoredRecord):
             best=tuple(map(listed, self.best)),
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON record whose schema is published."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
+
     def report(self, *, command: str = "", per_query: bool = False) -> Any:
-        """Return the report, which `render` turns into text, HTML, Markdown or LaTeX."""
-        return RENDERERS["report"](self, command=command, per_query=per_query)
+        """Return the report of this diagnosis, which `render` turns into text, HTML, Markdown or LaTeX."""
+        return VIEWS["Diagnosis"].report(self, command=command, per_query=per_query)
 
     def __repr__(self) -> str:
-        n = len(self.findings)
-        return f"<Diagnosis of {self.run}: {self.summary} {n} finding{'' if n == 1 else 's'}.>"
+        found = (
+            f"{one.severity}: {one.what} ({one.n_queries} of {one.of_queries} queries)"
+            for one in self.findings[:SHOWN_FINDINGS]
+        )
+        n_more = len(self.findings) - SHOWN_FINDINGS
+        more = [f"… and {n_more} more findings"] if n_more > 0 else []
+        return "\n  ".join([f"{self.run}: {self.summary}", *found, *more])

@@ -6,10 +6,9 @@ asked for, so a text report loads none.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankscope.errors import OptionError, RankscopeWarning
+from rankscope.errors import OptionError, give_warning
 from rankscope.registry import Entry, Registry
 
 if TYPE_CHECKING:
@@ -60,13 +59,13 @@ def charts_from(source: ChartSource) -> list[str]:
             if hasattr(CHARTS[name], f"from_{source}"):
                 kinds.append(name)
         except OptionError as error:  # somebody else's chart that cannot be loaded: the others can
-            warnings.warn(error.message, RankscopeWarning, stacklevel=2)
+            give_warning(error.message)
     return kinds
 
 
-def figure(kind: str, source: str, *data: Any) -> Figure:
+def figure(kind: str, source: str, *data: Any, **options: Any) -> Figure:
     """Draw a chart for a report from its source, e.g. `figure("forest", "comparison", comparison)`."""
-    return figure_of(getattr(CHARTS[kind], f"from_{source}")(*data))
+    return figure_of(getattr(CHARTS[kind], f"from_{source}")(*data, **options))
 
 
 def figure_of(chart: Chart) -> Figure:

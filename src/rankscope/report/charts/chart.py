@@ -6,6 +6,7 @@ PNG is made by resvg, which needs no browser and no libraries of the system.
 from __future__ import annotations
 
 import math
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -39,9 +40,20 @@ class DrawnChart(Record):
     def html(self) -> str:
         """Both pictures for a page, which shows the one that can be read there.
 
-        What only a file of its own needs is left out: the page has the colours and the font once.
+        What only a file of its own needs is left out: the page has the colours and the font once. A large narrow
+        picture, which is mostly seen where there is no pointer, has tooltips for shortened names alone.
         """
-        return f'<div class="rs-chart">{without_own(self.svg)}{without_own(self.narrow)}</div>'
+        narrow = without_own(self.narrow)
+        if len(narrow) > MOST_WITH_TOOLTIPS:
+            narrow = re.sub(r"(<text[^>]*>)?<title>[^<]*</title>", lambda found: found[0] if found[1] else "", narrow)
+        return f'<div class="rs-chart">{without_own(self.svg)}{narrow}</div>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chart to a file, as SVG or PNG by its ending."""
+        write_chart(self, os.fspath(path))
+
+    def __repr__(self) -> str:
+        return f"DrawnChart({self.kind!r}, {self.title!r})"
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -50,6 +62,7 @@ class DrawnChart(Record):
         return f'<style>{NOTEBOOK_CSS}</style><div class="rs-notebook">{self.html}</div>'
 
 
+MOST_WITH_TOOLTIPS = 8_000  # characters of a narrow picture on a page
 ONLY_ALONE = re.compile(r"<style>.*?</style>|(?<=<svg) xmlns=\S+|(?<=var\(--rs-)([\w-]+),#\w{6}", re.DOTALL)
 
 

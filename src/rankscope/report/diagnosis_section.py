@@ -64,7 +64,8 @@ def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> I
 def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Section]:
     """Yield what baseline and best challenger lose on a group of queries, and how the loss moved between them.
 
-    What usually helps is about the one with the better mean. Nothing where scores alone are known, and for the queries of several languages together.
+    What usually helps is about the one with the better mean. Nothing where scores alone are known, and for the queries
+    of several languages together.
     """
     rankings = comparison.rankings
     if rankings is None or group.pooled or len(comparison.groups) > MOST_GROUPS:

@@ -48,8 +48,8 @@ def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> I
         names = [max(names, key=lambda name: (means[name] == means[name], sign * means[name]))]
     found = [one for name in names if (one := diagnose_one(rankings, name, primary)) is not None]
     blocks: list[Block] = []
+    several = len(scores) > 1
     for diagnosis in found:
-        several = len(found) > 1
         blocks += [
             Paragraph(diagnosis_words(diagnosis)),
             shares_block(diagnosis, name=diagnosis.run if several else ""),
@@ -64,7 +64,8 @@ def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> I
 def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Section]:
     """Yield what baseline and best challenger lose on a group of queries, and how the loss moved between them.
 
-    Nothing where scores alone are known, and for the queries of several languages together.
+    What usually helps is about the one with the better mean. Nothing where scores alone are known, and for the queries
+    of several languages together.
     """
     rankings = comparison.rankings
     if rankings is None or group.pooled or len(comparison.groups) > MOST_GROUPS:
@@ -81,14 +82,15 @@ def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Sec
     blocks += [shares_block(one, name=one.run) for one in found]
     if len(found) == 2:
         blocks.append(TableBlock("How the loss moved", moved_table(*found), folded=True))
-    last = found[-1]
-    blocks += [Paragraph(diagnosis_words(last)), *steps_blocks(last), *worst_blocks(last)]
+    place = {row.system: i for i, row in enumerate(group.leaderboard)}
+    best = min(found, key=lambda one: place.get(one.run, len(place)))
+    blocks += [Paragraph(diagnosis_words(best)), *steps_blocks(best), *worst_blocks(best)]
     others = [name for name in comparison.systems if name not in [one.run for one in found]]
     if others:
         blocks.append(Paragraph(others_words(others)))
     title = "What is still lost, and what usually helps"
     title = f"{title}, {group.name}" if group.name else title
-    yield Section(title, tuple(blocks), intro=intro_of(last, weighted_by=comparison.weights))
+    yield Section(title, tuple(blocks), intro=intro_of(best, weighted_by=comparison.weights))
 
 
 def diagnosed_systems(comparison: Comparison, group: QueryGroup) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.cli import evaluate as command
+from rankscope.report import evaluation_report
 from rankscope.report.charts.sources import RunData
 from rankscope.report.document import Facts, TableBlock, VerdictBlock, VerdictCounts
 from rankscope.report.evaluation_report import report_of
@@ -234,3 +235,13 @@ def test_of_many_runs_the_primary_measure_of_every_query_is_shown():
     every = report.sections[-1].blocks[0].table
     assert list(every.header) == ["query", "r0", "r1", "r2", "r3", "r4"]
     assert [cell.text for cell in every.rows[0]] == ["q00", "1.0000", "0.5000", "0.3333", "0.2500", "0.2000"]
+
+
+def test_a_page_of_very_many_runs_leaves_heavy_charts_out(monkeypatch):
+    monkeypatch.setattr(evaluation_report, "MANY_RUNS", 3)
+    runs = {f"r{i}": {query: ranking(1 + i) for query in QRELS} for i in range(4)}
+    data = RunData.load(QRELS, runs, ["RR"], {})
+    sections = report_of(data.evaluate("RR"), data=data).sections
+    titles = [getattr(block, "title", "") for section in sections for block in section.blocks]
+    assert any("over the queries" in title for title in titles)
+    assert not any(title.startswith("Systems by measure") or "in common" in title for title in titles)

@@ -284,10 +284,8 @@ def compare_all(data: RunData, scores: Scores) -> tuple[Comparison | None, str]:
         return None, ""
     n_pairs = math.comb(len(scores), 2)
     if n_pairs * scores.qrels.n_queries > MOST_COMPARED:
-        return (
-            None,
-            f"Here they are not compared: {n_pairs:,} pairs on {scores.qrels.n_queries:,} queries take a while.",
-        )
+        size = f"{n_pairs:,} pairs on {scores.qrels.n_queries:,} queries"
+        return None, f"Here they are not compared: {size} take a while."
     from rankscope.comparison.compare import compare_runs
     from rankscope.comparison.request import CompareOptions, request_of
 

@@ -44,6 +44,9 @@ RUN_CHARTS = ("curves", "precision_recall", "positions", "overlap", "relevance_d
 """Charts for which scores are not enough."""
 FIRST_CHARTS = ("curves", "distribution")
 """Those that say most; the others are folded."""
+MANY_RUNS = 25
+HEAVY_CHARTS = ("systems", "positions", "overlap")
+"""Of more runs than that these say less than the tables do, and make a page heavy."""
 FEW_RUNS = 4
 """Up to so many runs, all measures of every query are shown; of more runs the primary measure."""
 MANY_MEASURES = 8
@@ -88,12 +91,13 @@ def report_of(
 
 
 def chart_sections(scores: Scores, data: RunData | None) -> Iterator[Section]:
-    kinds = SCORE_CHARTS if len(scores) > 1 else SCORE_CHARTS[:1]
+    left_out = HEAVY_CHARTS if len(scores) > MANY_RUNS else ("systems",) if len(scores) == 1 else ()
+    kinds = [kind for kind in SCORE_CHARTS if kind not in left_out]
     drawn = {kind: figure(kind, "scores", scores, in_given_order=True) for kind in kinds}
     if data is not None:
         run_of = {run.name or "run": run for run in data.runs}
         ordered = replace(data, runs=[run_of[name] for name in scores], in_given_order=True)
-        for kind in RUN_CHARTS:
+        for kind in (kind for kind in RUN_CHARTS if kind not in left_out):
             with suppress(RankscopeError):  # one that does not fit these runs is left out
                 drawn[kind] = figure(kind, "runs", ordered)
     yield Section("Charts", tuple(drawn.pop(kind) for kind in FIRST_CHARTS if kind in drawn))

@@ -18,6 +18,7 @@ def test_a_query_that_only_one_system_answers_shares_nothing_and_one_that_neithe
     # q1 1 of 4 docs, q2 1 of 3, q3 0 of 1; nobody answers q4
     assert found.shared[0, 1] == pytest.approx((1 / 4 + 1 / 3 + 0) / 3)
     assert found.shared[0, 0] == 1
-    words = OverlapChart.from_overlap(found).alt()
-    assert "docs in both, of all docs in either" in words
-    assert "at least one of the two answers; 0 where only one does" in words
+    chart = OverlapChart.from_overlap(found).render()
+    assert chart.alt.startswith("short and long share 0.194 of their first 10 docs")
+    assert "docs in both, of all docs in either" in chart.svg
+    assert "at least one of the two answers; 0 where only one does" in chart.svg

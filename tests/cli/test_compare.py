@@ -39,22 +39,28 @@ def compare(rankscope, files, *more):
     return rankscope("compare", files["qrels"], files["old"], files["new"], "-m", "RR@10 P@1", *more)
 
 
-def test_the_verdict_comes_first_and_the_command_last(rankscope, files):
+def test_the_answer_comes_first_and_the_command_only_with_details(rankscope, files):
     done = compare(rankscope, files)
     assert done.code == 0
     lines = done.out.splitlines()
-    assert lines[0] == "RR@10 · new vs old (baseline)"
-    assert "VERDICT   new is better." in done.out
+    assert lines[0] == "RR@10 · new vs old · 30 queries"
+    assert lines[2].startswith("  VERDICT   Use new: it is better than old")
     assert done.out.index("VERDICT") < done.out.index("Can I trust it?") < done.out.index("Why it moved")
-    assert "seed 0" in done.out
-    assert "command rankscope compare" in done.out
+    for detail in ("sha256", "rankscope compare", "sign of each query"):
+        assert detail not in done.out
+    assert "--details prints them" in done.out
+    whole = compare(rankscope, files, "--details").out
+    assert "- seed: 0" in whole
+    assert "- command: rankscope compare" in whole
+    assert "sha256" in whole
+    assert whole.index("VERDICT") < whole.index("- command")
 
 
 def test_every_format_by_its_extension(rankscope, files, tmp_path):
     for suffix, start in (
         (".html", "<!doctype html>"),
-        (".md", "# "),
-        (".tex", "\\documentclass"),
+        (".md", "## "),
+        (".tex", "% needs \\usepackage{booktabs}"),
         (".txt", "RR@10"),
         (".csv", "group,"),
     ):
@@ -117,14 +123,14 @@ def test_judging_the_docs_of_settle_gives_a_verdict(rankscope, tmp_path):
         judged = tmp_path / f"judged{grade}.csv"
         judged.write_text("query,doc,grade\n" + "".join(f"{row['query']},{row['doc']},{grade}\n" for row in rows))
         after = rankscope(*arguments, "--more-qrels", judged)
-        assert f"VERDICT   new is {'better' if grade == '1' else 'worse'}." in after.out
+        assert f"VERDICT   {'Use new: it is better' if grade == '1' else 'Keep old: new is worse'}" in after.out
 
 
 def test_scores_of_other_tools(rankscope, tmp_path):
     table = tmp_path / "ndcg.csv"
     table.write_text("query,a,b\n" + "".join(f"{i},{i % 5 / 10},{i % 5 / 10 + 0.1 + i % 3 / 50}\n" for i in range(30)))
     done = rankscope("compare", "--scores", str(table), "--primary", "nDCG@10")
-    assert "VERDICT   b is better." in done.out
+    assert "VERDICT   Use b: it is better than a, by 0.1200 in nDCG@10." in done.out
     report = tmp_path / "r.html"
     assert rankscope("report", str(table), "-m", "nDCG@10", "-o", str(report)).code == 0
     assert "b is better." in report.read_text()
@@ -146,7 +152,7 @@ def test_options_that_could_do_nothing_are_refused(rankscope, files, tmp_path):
         "run,query,AP,RR\n" + "".join(f"{r},{i},0.{i % 9},{j}\n" for i in range(12) for j, r in enumerate("ab"))
     )
     done = rankscope("compare", "--scores", table, "-m", "rr")
-    assert done.out.startswith("RR · b vs a (baseline)")
+    assert done.out.startswith("RR · b vs a · 12 queries")
     assert "AP" not in done.out
     for more, message in (
         (["--scores", table, "--settle", "x.csv"], "--scores does not know"),

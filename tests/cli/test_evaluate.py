@@ -105,7 +105,9 @@ def test_no_verdict_by_a_rank_that_one_of_the_two_does_not_have(rankscope, small
     (small / "more.run").write_text(FINDS_ALL)
     done = rankscope("compare", "qrels.txt", "less.run", "more.run", "-m", "FirstRel", "--fail-if-worse")
     assert done.code == 2
-    assert "Not comparable. less finds nothing for 1 query where the other one does" in done.out
+    told = " ".join(done.out.split())
+    assert "Nothing can be recommended: more and less are not comparable" in told
+    assert "less finds nothing for 1 query where the other one does" in told
 
 
 def test_equal_runs_are_not_marked(rankscope, small):
@@ -183,10 +185,17 @@ def test_markdown_marks_the_best_in_bold(rankscope, small):
     assert "| run | RR |\n| --- | ---: |\n| good | **1.0000** |\n| poor | 0.2500 |\n" in done.out
 
 
-def test_latex_is_a_tabular(rankscope, small):
-    done = rankscope("evaluate", "qrels.txt", "good.run", "poor.run", "-m", "RR", "--format", "latex")
-    assert "\\begin{tabular}{lr}" in done.out
-    assert "good & \\textbf{1.0000} \\\\" in done.out
+def test_latex_is_one_table_to_paste(rankscope, small):
+    done = rankscope("evaluate", "qrels.txt", "poor.run", "good.run", "-m", "RR", "--format", "latex")
+    assert "\\begin{tabular}{llr}" in done.out
+    assert "a & good & \\textbf{1.0000} \\\\\nb & poor & 0.2500 \\\\" in done.out
+    assert "Fewer than 10 queries get no verdict." in done.out
+    given = rankscope(
+        "evaluate", "qrels.txt", "poor.run", "good.run", "-m", "RR", "--format", "latex", "--order", "given"
+    )
+    assert "a & poor & 0.2500" in given.out
+    whole = rankscope("evaluate", "qrels.txt", "poor.run", "good.run", "-m", "RR", "--format", "latex", "--details")
+    assert whole.out.startswith("\\documentclass")
 
 
 @pytest.mark.parametrize(("version", "profile"), [("10.0", "trec_eval-10"), ("9.0.8", "trec_eval-9")])

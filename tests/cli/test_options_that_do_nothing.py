@@ -15,6 +15,7 @@ REFUSED = {
     "evaluate qrels.txt bm25.run --intervals --per-query": "--intervals does not go with --per-query",
     "evaluate qrels.txt bm25.run --intervals --format jsonl": "--intervals does not go with --format jsonl",
     "evaluate qrels.txt bm25.run --intervals --chart curves -o x.svg": "--chart and --intervals do not go together",
+    "evaluate qrels.txt bm25.run --details --format csv": "--details does not go with --format csv",
     "plan --sd 0.1 --detect 0.02 --missing skip": "--missing is about runs",
     "plan --sd 0.1 --detect 0.02 --complete": "--complete is about runs",
     "plan --sd 0.1 --detect 0.02 --run-format csv": "--run-format is about runs",

@@ -91,7 +91,7 @@ def test_a_report_in_a_file(run, small, name):
     assert outcome.out == ""
     assert f"the report is in {name}" in outcome.err
     text = (small.folder / name).read_text()
-    for words in ("Quality and cost", "Failed queries", "p99", "q13"):
+    for words in ("Quality and cost", "4 of 40 queries failed", "p99", "q13"):
         assert words in text
     assert ("Quality and latency" in text) == (name != "report.txt")
 
@@ -123,10 +123,13 @@ def test_collections_in_several_languages_are_kept_apart_and_their_spread_is_sho
     assert record["languages"] == [
         {"system": "one", "by_language": {"en": mean, "de": mean}, "mean": pytest.approx(mean), "variance": 0.0}
     ]
-    assert "Across languages, nDCG@10" in run().out
+    shown = " ".join(run().out.split())
+    assert "nDCG@10 across languages" in shown
+    assert f"{mean:.3f} (de) to {mean:.3f} (en)" in shown
+    assert "variance" not in shown
     file.write_text(text.replace("[systems.one]", f"{german}{german.replace('german', 'more')}[systems.one]"))
     shown = " ".join(run().out.split())
-    assert "Across languages" not in shown
+    assert "across languages" not in shown.partition("There is no table across languages")[0]
     assert (
         "There is no table across languages: it takes one collection in each, and here are 1 in en, 2 in de." in shown
     )
@@ -261,7 +264,7 @@ def test_a_system_without_ids_of_docs_is_left_out(run, with_texts):
     assert 'such as "d0", then run again' in outcome.err
     assert "4 queries failed" in outcome.err
     text = " ".join(outcome.out.split())
-    assert f"VERDICT texts is left out. {words}" in text
+    assert f"CAUTION texts is left out: {words}" in text
     assert "picky vs one" in text
     assert re.search(r"^ *texts( +-){6}.* left out$", outcome.out, flags=re.MULTILINE)
 
@@ -281,13 +284,14 @@ def test_json_of_a_system_that_is_left_out(run, with_texts):
 def test_every_report_says_first_what_is_left_out(run, with_texts, name):
     assert run("-o", name).code == 2
     text = (with_texts.folder / name).read_text()
-    assert text.index("texts is left out.") < text.index("Quality and cost")
+    assert text.index("texts is left out: ") < text.index("Quality and cost")
 
 
 def test_where_nothing_is_left_to_compare(run, with_texts):
     outcome = run("--only", "texts")
     assert outcome.code == 2
-    assert "texts is left out." in outcome.out
+    assert "texts is left out: " in outcome.out
+    assert "Nothing can be measured." in outcome.out
     assert "Nothing was retrieved" not in outcome.out
 
 
@@ -333,7 +337,7 @@ def test_the_gate_fails_where_a_system_is_worse(run, with_worst):
     outcome = run("--fail-if-worse")
     assert outcome.code == 1
     assert "gate: worst vs one: failed: worst is worse." in outcome.err
-    assert "VERDICT   worst is worse." in outcome.out
+    assert "VERDICT   Keep one: worst is worse, by 0.090 in nDCG@10." in outcome.out
     assert run("--fail-if-worse", "--baseline", "worst").code == 0
     assert run("--fail-if-worse", "-o", "gate.xml").code == 1
     assert 'failures="1" errors="0"' in (with_worst.folder / "gate.xml").read_text()

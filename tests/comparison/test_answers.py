@@ -19,6 +19,7 @@ from rankscope.errors import OptionError
 from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report.comparison import report_of
+from rankscope.report.document import VerdictCounts
 from rankscope.report.render import render
 
 NOISE = np.random.default_rng(11).normal(0, 0.02, 60)
@@ -47,6 +48,10 @@ def only(comparison):
 
 def text_of(comparison):
     return render(report_of(comparison, with_figures=False), "text")
+
+
+def joined_text(comparison):
+    return " ".join(text_of(comparison).split())
 
 
 def test_copies_of_a_system_do_not_decide_other_pairs():
@@ -234,7 +239,7 @@ def test_sensitivity_is_not_fine_where_the_margin_cannot_be_found():
     rng = np.random.default_rng(0)
     a = rng.random(40)
     page = text_of(compare_scores(scores_of({"a": a, "b": a + rng.normal(0.2, 0.2, 40)})))
-    assert re.search(r"caution +Sensitivity", page)
+    assert re.search(r"look +Sensitivity", page)
     assert re.search(r"times the\s+margin\s+of\s+0.01", page)
 
 
@@ -313,12 +318,15 @@ def test_the_headline_says_no_more_than_the_verdicts():
     steady = {"top": base + 0.05, "near": base + 0.035 + rng.normal(0, 0.02, 60), "low": base - 0.2}
     found = compare_scores(scores_of(steady), all_pairs=True)
     assert found["top", "near"].verdict.code == "probably_worse"
-    assert "top is probably the best." in text_of(found)
-    assert "top is the best." not in text_of(found)
+    assert "Prefer top: it is better, or probably better, than each of the 2 others." in joined_text(found)
+    assert "Use top" not in text_of(found)
     same = compare_scores(scores_of({"a": base, "copy": base, "low": base - 0.2}), all_pairs=True)
-    assert "a and copy have the same mean; neither is shown to be better." in text_of(same)
+    told = "Choose between a and copy: none of these 2 is shown to be better than another."
+    assert told in joined_text(same)
+    assert "a and copy share the best mean nDCG@10" in joined_text(same)
     clear = {"a": base, "low": base - 0.2, "lower": base - 0.3}
-    assert "a is the best." in text_of(compare_scores(scores_of(clear), all_pairs=True))
+    told = "Use a: it is better than each of the 2 others, by 0.2000 in nDCG@10 or more."
+    assert told in joined_text(compare_scores(scores_of(clear), all_pairs=True))
 
 
 def test_parts_of_a_weighted_difference_add_up():
@@ -593,7 +601,11 @@ def test_verdicts_on_several_systems_are_counted_in_words_that_can_be_read():
     scores = scores_of({"a": 0.5 + 3 * NOISE, "b": 0.5 + 3 * NOISE[::-1], "c": 0.5 - 3 * NOISE})
     comparison = compare_scores(scores, n_resamples=999)
     assert [item.final_verdict.code for item in comparison] == ["cannot_tell", "cannot_tell"]
-    assert "Verdicts against a: cannot tell (2)." in text_of(comparison)
+    counts = next(block for block in report_of(comparison).first_screen if isinstance(block, VerdictCounts))
+    assert [(group.words, group.names, group.mark) for group in counts.groups] == [
+        ("cannot tell", ("c", "b"), "unsure")
+    ]
+    assert "○ 2 cannot tell" in text_of(comparison)
 
 
 @pytest.mark.parametrize(("shift", "margin"), [(0.0, 0.01), (-0.5, 0.0), (0.8, 0.0)])

@@ -77,6 +77,7 @@ def test_a_comparison_is_read_back_equal(options):
     with pytest.raises(InputError, match="no scores of queries"):
         report_of(again)
     with_scores = again.with_scores(found.scores).with_lists(found.lists).with_texts(found.texts)
+    with_scores = with_scores.with_rankings(found.rankings)
     assert render(report_of(with_scores), "html") == render(report_of(found), "html")
 
 
@@ -120,6 +121,7 @@ def test_a_notebook_shows_what_it_can_of_a_comparison_that_was_read_back(n_runs)
         again.report()
     assert "with_scores(rs.Scores.from_json(text))" in raised.value.hint
     whole = again.with_scores(found.scores).with_lists(found.lists).with_texts(found.texts)
+    whole = whole.with_rankings(found.rankings)
     assert whole.report() == found.report()
 
 

@@ -41,7 +41,7 @@ CLIPPED = """
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode, element = node.parentElement;
-    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .sr, .skip, nav, .words, .side-head, .switch, svg")) continue;
+    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .sr, .skip, nav, .forest .name, .words, .side-head, .switch, svg")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const box of range.getClientRects()) {
@@ -66,7 +66,7 @@ OVERLAPPING = """
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode, element = node.parentElement;
-    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .sr, .skip, nav, .words, .side-head, .switch, svg, sup")) continue;
+    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .sr, .skip, nav, .forest .name, .words, .side-head, .switch, svg, sup")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const box of range.getClientRects()) boxes.push([node.data, box]);

@@ -60,8 +60,8 @@ FORMATS_IN_ORDER = ("table", "markdown", "latex", "html", "json", "jsonl", "csv"
 FORMATS_TO_READ = ("table", "markdown", "latex", "html")
 """Those in which the best run comes first, unless --order says otherwise."""
 ORDERS = {"best": "by the measure that decides, the best first", "given": "as on the command line"}
-MOST_COMPARED = 50
-"""More runs than this are not compared with one another for a page: that takes a while, and compare does it."""
+MOST_COMPARED = 50_000
+"""With more pairs of runs times queries than this they are not compared for a page: compare does what takes long."""
 FORMATS_WITH_INTERVALS = ("table", "json", "csv", "markdown", "latex")
 BY_EXTENSION = {
     ".json": "json",
@@ -280,13 +280,17 @@ def compare_all(data: RunData, scores: Scores) -> tuple[Comparison | None, str]:
     The best run is chosen by the same scores that it is compared by, so that only all pairs together say how sure it
     is. Returns None and why, where that cannot be done.
     """
+    if len(scores) == 1:
+        return None, ""
+    n_pairs = math.comb(len(scores), 2)
+    if n_pairs * scores.qrels.n_queries > MOST_COMPARED:
+        return (
+            None,
+            f"Here they are not compared: {n_pairs:,} pairs on {scores.qrels.n_queries:,} queries take a while.",
+        )
     from rankscope.comparison.compare import compare_runs
     from rankscope.comparison.request import CompareOptions, request_of
 
-    if len(scores) == 1:
-        return None, ""
-    if len(scores) > MOST_COMPARED:
-        return None, f"More than {MOST_COMPARED} runs are not compared here."
     primary = primary_of(scores)
     given: Any = {**data.options, "all_pairs": True, "primary": primary}
     try:

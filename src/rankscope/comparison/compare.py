@@ -159,10 +159,10 @@ def compare_runs(
     rankings = Rankings(
         judged, loaded, policies, request.profile, lambda shown: Texts.of(queries=table, docs=docs, only=shown)
     )
-    comparison = with_sides(compare_groups(given, evidence), evidence).with_rankings(rankings)
-    if table is None and docs is None:
-        return comparison
-    return with_words(comparison, Texts.of(queries=table, docs=docs, only=needed_docs(comparison)))
+    comparison = with_sides(compare_groups(given, evidence), evidence)
+    if table is not None or docs is not None:
+        comparison = with_words(comparison, rankings.texts_of(needed_docs(comparison)))
+    return comparison.with_rankings(rankings)
 
 
 def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:

@@ -153,7 +153,11 @@ def compare_contests(
         called = (numbers.moments.n_units > 2) & (np.abs(numbers.delta) > result.critical * numbers.error)
         chances = chances_of(family, numbers, settings, units) if few_pairs else {}
         for i, contest in enumerate(family):
-            more = {"correction": name, "in_full": contest.in_full and few_pairs, "bayes": chances.get(i)}
+            more: dict[str, Any] = {
+                "correction": name,
+                "in_full": contest.in_full and few_pairs,
+                "bayes": chances.get(i),
+            }
             pair = tested_pair(contest, numbers, i, result, **more, **given)
             rest = leave_out(i, family, numbers, result, **given) if is_primary and called[i] else None
             found[id(contest)] = TestedContest(contest, pair, rest)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope.comparison.records import Action, Code, PairResult, QueryGroup, Recommendation
-from rankscope.comparison.verdict import MIN_UNITS, WORDS, decimals, unit_word
+from rankscope.comparison.verdict import CLAIMS, MIN_UNITS, WORDS, decimals, unit_word
 from rankscope.printable import counted
 
 TURNED: dict[Code, Code] = {
@@ -75,10 +75,10 @@ def recommend_in(group: QueryGroup, baseline: str | None) -> Recommendation:
         return of_one_pair(group.compared[0], has_baseline=baseline is not None)
     if not group.leaderboard:
         return Recommendation("Nothing can be recommended: no query has a score.", "none", (), "not_comparable")
-    if all(pair.final_verdict.code == "not_comparable" for pair in group.compared):
+    if all(code_of(pair) == "not_comparable" for pair in group.compared):
         words = "Nothing can be recommended: no two of the systems are comparable."
         return Recommendation(words, "none", (), "not_comparable")
-    if all(pair.final_verdict.code in ALIKE for pair in group.compared):
+    if all(code_of(pair) in ALIKE for pair in group.compared):
         return of_equals(group)
     if baseline is None:
         return among_all(group)
@@ -86,7 +86,7 @@ def recommend_in(group: QueryGroup, baseline: str | None) -> Recommendation:
 
 
 def of_one_pair(pair: PairResult, *, has_baseline: bool) -> Recommendation:
-    code = pair.final_verdict.code
+    code = code_of(pair)
     if not has_baseline and code in WORSE:  # nobody is the one to be kept
         code = TURNED[code]
         return Recommendation(better_words(pair, pair.a, pair.b, code), ACTIONS[code], (pair.a,), code)
@@ -121,7 +121,7 @@ def of_one_pair(pair: PairResult, *, has_baseline: bool) -> Recommendation:
 
 def of_equals(group: QueryGroup) -> Recommendation:
     """Return what to do where no pair has a difference that matters."""
-    codes, systems = {pair.final_verdict.code for pair in group.compared}, systems_of(group)
+    codes, systems = {code_of(pair) for pair in group.compared}, systems_of(group)
     how = f"practically the same (differences below {group.compared[0].margin:g})"
     if not any(pair.differs for pair in group.compared):
         how = "identical" if codes == {"identical"} else f"equal in every query's {group.compared[0].measure}"
@@ -133,15 +133,15 @@ def against_baseline(group: QueryGroup, baseline: str) -> Recommendation:
     """Return what to do where several systems are compared with a baseline, but not with one another."""
     pairs = in_order_of_gain(group.compared)
     for code in BETTER:
-        found = [pair for pair in pairs if pair.final_verdict.code == code]
+        found = [pair for pair in pairs if code_of(pair) == code]
         if found:
             return of_better_ones(found, pairs, group, baseline)
-    comparable = [pair for pair in pairs if pair.final_verdict.code != "not_comparable"]
-    code = min((pair.final_verdict.code for pair in comparable), key=KEPT_BY.index)
-    if all(pair.final_verdict.code == "too_few" for pair in comparable):
+    comparable = [pair for pair in pairs if code_of(pair) != "not_comparable"]
+    code = min((code_of(pair) for pair in comparable), key=KEPT_BY.index)
+    if all(code_of(pair) == "too_few" for pair in comparable):
         words = f"{few_words(comparable)} to tell whether another is better; at least {MIN_UNITS} are needed"
     else:
-        settled = all(pair.final_verdict.code in (*WORSE, *ALIKE) for pair in pairs)
+        settled = all(code_of(pair) in (*WORSE, *ALIKE) for pair in pairs)
         words = f"none of the {len(pairs)} others is {'better' if settled else 'shown to be better'} on this set"
         words = "; ".join([words, *open_words(pairs)])
     return Recommendation(f"Keep {baseline}: {words}.", "keep", (baseline,), code)
@@ -157,18 +157,18 @@ def of_better_ones(
         words = f"each is {WORDS[code]} than {baseline}, but their means are not over the same queries"
         text = f"{ACTIONS[code].capitalize()} {listed(names, last='or')}: {words}."
         return Recommendation(text, ACTIONS[code], names, code)
-    words = better_words(best, best.b, baseline, code).rstrip(".")
-    if len(found) > 1:
-        words += f"; of the {len(found)} systems that are, none gains more"
+    more = [f"{len(found)} systems are {WORDS[code]}, and none of them gains more."] if len(found) > 1 else []
     ahead = [pair.b for pair in pairs if pair.gain > best.gain]
     if ahead and group.is_over_same_queries:
-        words += f"; {listed(ahead)} {'has' if len(ahead) == 1 else 'have'} a better mean, but a weaker verdict"
-    return Recommendation(f"{words}.", ACTIONS[code], (best.b,), code)
+        more.append(f"{listed(ahead)} {'has' if len(ahead) == 1 else 'have'} a better mean, but a weaker verdict.")
+    return Recommendation(
+        better_words(best, best.b, baseline, code), ACTIONS[code], (best.b,), code, more=" ".join(more)
+    )
 
 
 def open_words(pairs: Sequence[PairResult]) -> Iterator[str]:
     """Say which systems may be better than the baseline after all, and of which nothing can be said."""
-    untold = [pair for pair in pairs if pair.final_verdict.code == "cannot_tell"]
+    untold = [pair for pair in pairs if code_of(pair) == "cannot_tell"]
     hopeful = [pair for pair in untold if pair.gain > 0]
     if hopeful:
         yield f"{listed([pair.b for pair in hopeful], last='or')} may be{more_queries(hopeful)}"
@@ -179,7 +179,7 @@ def open_words(pairs: Sequence[PairResult]) -> Iterator[str]:
         ("too_few", "known by too few queries"),
         ("not_comparable", "not comparable with it"),
     ):
-        names = [pair.b for pair in pairs if pair.final_verdict.code == code]
+        names = [pair.b for pair in pairs if code_of(pair) == code]
         if names:
             yield f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}"
 
@@ -195,6 +195,7 @@ def among_all(group: QueryGroup) -> Recommendation:
         return Recommendation(
             f"Nothing can be recommended: {words}; at least {MIN_UNITS} are needed.", "none", (), "too_few"
         )
+    losers = {pair.a if code_of(pair) in BETTER else pair.b for pair in group.compared if code_of(pair) in CLAIMS}
     codes = codes_against(top, group)
     beaten = {name: code for name, code in codes.items() if code in BETTER}
     if len(beaten) == len(names) - 1:
@@ -204,25 +205,32 @@ def among_all(group: QueryGroup) -> Recommendation:
             return Recommendation(words, "use", (top,), "better")
         words = f"Prefer {top}: it is better, or probably better, than each of the {len(beaten)} others."
         return Recommendation(words, "prefer", (top,), "probably_better")
-    unbeaten = {place.system for place in group.leaderboard if place.rank == 1}
-    rivals = [place.system for place in group.leaderboard if codes.get(place.system) in (*OPEN, *ALIKE)]
-    rivals = [name for name in rivals if name in unbeaten]
-    doubtful = [place.system for place in group.leaderboard if codes.get(place.system) in IN_DOUBT]
-    words = f"Choose {top} for now: it has the best mean"
+    if top in losers:
+        words = f"{top} has the best mean, but another is better than it by verdict"
+        return Recommendation(f"Nothing can be recommended: {words}.", "none", (), "cannot_tell")
+    untold = [place.system for place in group.leaderboard if codes.get(place.system) in (*OPEN, *ALIKE)]
+    rivals = [name for name in untold if name not in losers]
+    words, more = f"Choose {top} for now: it has the best mean, but is not shown to be the best.", []
     if rivals:
-        tied = sum(place.mean == group.leaderboard[0].mean for place in group.leaderboard)
-        among = "between" if len(rivals) == 1 else "among"
-        words = f"Choose {among} {listed([top, *rivals], most=5)}: {top} has the best mean"
-        words += " (others have the same)" if tied > 1 else ""
-        words += f", but is not shown to be better than the other{'' if len(rivals) == 1 else f' {len(rivals)}'}"
-        open_pairs = [pair for pair in group.compared if top in (pair.a, pair.b) and {pair.a, pair.b} & set(rivals)]
-        words += more_queries([pair for pair in open_pairs if pair.final_verdict.code == "cannot_tell"])
+        among, n = "between" if len(rivals) == 1 else "among", len(rivals) + 1
+        words = (
+            f"Choose {among} {listed([top, *rivals], most=5)}: none of these {n} is shown to be better than another."
+        )
+        pairs = (pair for pair in group.compared if top in (pair.a, pair.b) and {pair.a, pair.b} & set(rivals))
+        if needed := queries_to_tell([pair for pair in pairs if code_of(pair) == "cannot_tell"]):
+            more.append(f"{needed[0].upper()}{needed[1:]} from {top}.")
     if beaten:
-        words += f"; it is better, or probably better, than {len(beaten)} of the {len(names) - 1} others"
+        more.append(f"{top} is better, or probably better, than {len(beaten)} of the {len(names) - 1} others.")
+    doubtful = [place.system for place in group.leaderboard if codes.get(place.system) in IN_DOUBT]
     if doubtful:
         are = "is" if len(doubtful) == 1 else "are"
-        words += f"; {listed(doubtful)} {are} {doubt_words(codes[name] for name in doubtful)} against it"
-    return Recommendation(f"{words}.", "choose", (top, *rivals), "cannot_tell" if rivals else "not_safe")
+        more.append(f"{listed(doubtful)} {are} {doubt_words(codes[name] for name in doubtful)} against {top}.")
+    code: Code = "cannot_tell" if untold else "not_safe"
+    return Recommendation(words, "choose", (top, *rivals), code, more=" ".join(more))
+
+
+def code_of(pair: PairResult) -> Code:
+    return pair.final_verdict.code
 
 
 def doubt_words(codes: Iterable[Code]) -> str:
@@ -247,11 +255,17 @@ def unless(pair: PairResult, what: str) -> str:
 
 
 def more_queries(pairs: Sequence[PairResult]) -> str:
+    """Say in brackets how many more queries would tell, where that is known."""
+    words = queries_to_tell(pairs)
+    return f" ({words})" if words else ""
+
+
+def queries_to_tell(pairs: Sequence[PairResult]) -> str:
     """Say how many more queries would tell, where the records know it and it is more than there are."""
     needed = [max(pair.n_needed, MIN_UNITS) - pair.n_units for pair in pairs if pair.n_needed is not None]
     if len(needed) < len(pairs) or min(needed, default=0) <= 0:
         return ""  # where one of them has no figure, no number of queries is known to tell
-    return f" (about {max(needed):,} more {unit_word(pairs[0])} would tell a difference of {pairs[0].margin:g})"
+    return f"about {max(needed):,} more {unit_word(pairs[0])} would tell a difference of {pairs[0].margin:g}"
 
 
 def few_words(pairs: Sequence[PairResult]) -> str:
@@ -273,7 +287,7 @@ def codes_against(system: str, group: QueryGroup) -> dict[str, Code]:
     """Return the verdict on a system against each other one, as if it were the challenger."""
     found: dict[str, Code] = {}
     for pair in group.compared:
-        code = pair.final_verdict.code
+        code = code_of(pair)
         if pair.b == system:
             found[pair.a] = code
         elif pair.a == system:

@@ -438,6 +438,8 @@ class Recommendation(Record):
     """Those that the action is about."""
     code: Code
     """The verdict that it rests on."""
+    more: str = ""
+    """What else to know before acting on it."""
 
 
 class LeaderboardRow(Record):

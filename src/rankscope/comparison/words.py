@@ -87,7 +87,9 @@ def with_words(comparison: Comparison, texts: Texts) -> Comparison:
         for group in comparison.groups
     )
     lists = {pair: tuple(in_words(each, texts) for each in sides) for pair, sides in comparison.lists.items()}
-    return replace(comparison, groups=groups).with_scores(comparison.scores).with_lists(lists).with_texts(texts)
+    named = replace(comparison, groups=groups)
+    vars(named).update(vars(comparison))  # what is at hand besides the record stays so
+    return named.with_lists(lists).with_texts(texts)
 
 
 def pair_in_words(pair: PairResult, texts: Texts) -> PairResult:

@@ -15,7 +15,16 @@ TITLE_LENGTH = 80
 SNIPPET_LENGTH = 200
 _WORD = re.compile(r"\w+")
 _SHORT = 2
-"""Words of up to so many letters are marked only where a query has no longer ones."""
+_COMMON = frozenset(
+    {
+        "about", "after", "all", "also", "and", "any", "are", "because", "been", "but", "can", "could", "did", "does",
+        "for", "from", "had", "has", "have", "how", "into", "its", "may", "more", "most", "not", "now", "one", "only",
+        "other", "our", "out", "over", "should", "some", "such", "than", "that", "the", "their", "them", "then",
+        "there", "these", "they", "this", "those", "through", "was", "were", "what", "when", "where", "which", "while",
+        "who", "why", "will", "with", "would", "you", "your",
+    }
+)  # fmt: skip
+"""Words of up to so many letters, and those of any English text, are marked only where a query has no others."""
 
 
 Snippet = tuple[tuple[str, bool], ...]
@@ -81,7 +90,7 @@ def one_line(text: str) -> str:
 
 def query_words(text: str) -> frozenset[str]:
     words = [word.casefold() for word in _WORD.findall(text)]
-    return frozenset([word for word in words if len(word) > _SHORT] or words)
+    return frozenset([word for word in words if len(word) > _SHORT and word not in _COMMON] or words)
 
 
 def beginning(text: str, length: int) -> str:

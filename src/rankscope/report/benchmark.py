@@ -179,6 +179,9 @@ def collection_report(
     result: CollectionResult, benchmark: Benchmark, *, with_figures: bool, every_pair: bool
 ) -> Report:
     nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "fails", result.name)
+    if result.left_out:
+        reason = "No system has retrieved docs of the collection."
+        nothing = VerdictBlock("Nothing can be measured.", reason, "fails", result.name)
     base = Report(result.name, (nothing,), (), ())
     if result.comparison is not None:
         base = comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
@@ -188,7 +191,10 @@ def collection_report(
     costs = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),), folded=True)
     choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
     failures = failure_sections(result, every_reason=every_pair)
-    alike = figures("overlap", "overlap", result.overlap) if with_figures and result.overlap is not None else []
+    alike: Sequence[Block] = ()
+    if with_figures and result.overlap is not None:
+        order = None if result.scores is None else list(best_first(result.scores))
+        alike = figures("overlap", "overlap", result.overlap, order)
     shared = [Section("Overlap of the systems", tuple(alike), folded=True)] if alike else []
     lost: Iterable[Section] = ()
     if every_pair and result.comparison is None and result.scores is not None and result.rankings is not None:

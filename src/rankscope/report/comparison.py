@@ -64,8 +64,6 @@ def report_of(
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
     first: list[doc.Block] = list(answer_over_groups(comparison))
     sections: list[doc.Section] = []
-    if every_pair:  # it takes a look at the docs, which a short text does without
-        sections += compared_sections(comparison)
     for group in comparison.groups:
         first += first_screen(comparison, group, with_figures=with_figures)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
@@ -182,7 +180,7 @@ def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
         if verdict.code == "too_few":
             words.append(wording.small_set_words(item))
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
-        words += parts.missing_words(item)
+        words += parts.missing_words(item, comparison.texts)
         if words:
             said.append(f"{item.b} vs {item.a}: {' '.join(words)}")
     yield from said[:MOST_REASONS]
@@ -200,7 +198,7 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     subject = f"{comparison.primary} · {n_systems} systems · {parts.in_group(queries(len(group.query_ids)), group)}"
     reason = "No query has a score."
     if group.leaderboard:
-        reason = f"{ahead_words(comparison, group)}."
+        reason = f"{ahead_words(comparison, group)}. {advice.more}".rstrip()
         if comparison.baseline is not None and len(group.compared) > 1:
             reason += (
                 f" Each is compared with {comparison.baseline}, not with the others; comparing all pairs does that."
@@ -267,8 +265,7 @@ def counts_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictCounts
 def estimates_of(comparison: Comparison, group: QueryGroup) -> doc.Estimates:
     """Return the differences from the baseline, or from the system with the best mean, in the order of the report."""
     first = group.compared[0]
-    marks = f"zero and {parts.whose_margin(comparison)} are marked" if first.margin else "zero is marked"
-    level = wording.level_words(first).replace("CI", "interval")
+    level = wording.level_words(first).replace("CI", "interval" if len(group.compared) == 1 else "intervals")
     if len(group.compared) == 1:
         name = first.b if comparison.baseline else f"{first.b} - {first.a}"
         against = f" from {comparison.baseline}" if comparison.baseline else ""
@@ -282,7 +279,7 @@ def estimates_of(comparison: Comparison, group: QueryGroup) -> doc.Estimates:
             if pair.delta is not None
         ]
         rows = with_reference(rows, reference, comparison, group)
-    title = f"Difference{against} in {comparison.primary} with its {level}; {marks}"
+    title = f"Difference{against} in {comparison.primary}, with {'its ' * (len(group.compared) == 1)}{level}"
     if len(rows) > LONG_FIGURE:
         title += f"; the first {LONG_FIGURE} of {len(rows)} systems"
     return doc.Estimates(parts.in_group(title, group), tuple(rows[:LONG_FIGURE]), first.margin)
@@ -456,6 +453,8 @@ def group_sections(
     pairs = comparison.pairs_in_order(group)
     if len(pairs) == 1:
         yield from parts.pair_sections(comparison, group, pairs[0], with_figures=with_figures)
+    if every_pair:  # it takes a look at the docs, which a short text does without
+        yield from compared_sections(comparison, group)
     reasons = tuple(reason_lines(comparison, group))
     if reasons and len(pairs) > 1:
         title = parts.in_group("Why, where the interval alone does not say", group)
@@ -483,7 +482,7 @@ def sections_of_pairs(
         yield parts.pair_section(comparison, group, pair, with_figures=with_figures)
     if len(pairs) > len(detailed):
         n = len(pairs) - len(detailed)
-        left = f"{counted(n, 'pair')} more" if detailed else counted(n, "pair")
+        left = f"{n:,} more pair{'s' * (n > 1)}" if detailed else counted(n, "pair")
         where = f"{left} {'is' if n == 1 else 'are'} in the tables above, and in full in the JSON record"
         words = doc.Paragraph(f"{where}{'' if every_pair else '; --details prints them here'}.")
         yield doc.Section(parts.in_group("Other pairs" if detailed else "Pairs", group), (words,))

@@ -157,7 +157,7 @@ def finding_blocks(diagnosis: Diagnosis) -> Iterator[Bullets]:
 
 def query_words(query: str, text: str) -> str:
     """Return what was asked, with the query's id behind it; the id alone where its text is not known."""
-    return f"{beginning(text, LONGEST_TEXT)} (query {query})" if text else f"query {query}"
+    return f"“{beginning(text, LONGEST_TEXT)}” (query {query})" if text else f"query {query}"
 
 
 def worst_blocks(diagnosis: Diagnosis) -> Iterator[Bullets]:
@@ -166,7 +166,7 @@ def worst_blocks(diagnosis: Diagnosis) -> Iterator[Bullets]:
     for query in diagnosis.worst:
         found = f"{query.n_found} of {query.n_relevant} relevant docs in the top {k}"
         words = query_words(query.query, query.query_text)
-        items.append(f"{words}: {diagnosis.measure} {query.score:.4f}, {found}; {missed_words(query)}")
+        items.append(f"{words}: {diagnosis.measure} {query.score:.4f}, {found}{missed_words(query)}")
     if items:
         yield Bullets(f"The worst {'query' if len(items) == 1 else 'queries'}", tuple(items), numbered=True)
 
@@ -174,39 +174,33 @@ def worst_blocks(diagnosis: Diagnosis) -> Iterator[Bullets]:
 def missed_words(query: QueryList) -> str:
     """Say which relevant doc is missing in the top most of all."""
     if not query.docs:
-        return "no answer"
+        return ", as it has no answer"
     if not query.missed:
-        return "they stand too low in it"
+        return ", but too low in it"
     first = query.missed[0]
     where = "is not retrieved" if first.rank is None else f"stands at rank {first.rank}"
-    return f"{doc_words(first.doc, first.title)} {where}"
+    named = f"“{beginning(first.title, LONGEST_TITLE)}” ({first.doc})" if first.title else first.doc
+    return f"; {named} {where}"
 
 
 def query_block(diagnosis: Diagnosis, query: QueryList, *, folded: bool) -> TableBlock:
     """Return the docs of one query with their grades, and below them the best relevant docs that are not in the top."""
+    grades = ("unjudged" if one.grade is None else f"{one.grade:g}" for one in query.docs)
     rows = [
-        [
-            Cell(str(one.rank)),
-            Cell(doc_words(one.doc, one.title)),
-            Cell("unjudged" if one.grade is None else f"{one.grade:g}"),
-        ]
-        for one in query.docs
+        [Cell(str(one.rank)), Cell(doc_words(one.doc, one.title)), Cell(grade)]
+        for one, grade in zip(query.docs, grades, strict=True)
     ]
-    if query.missed:
-        rows = [[*row, Cell("")] for row in rows]
-    for one in query.missed:
-        place = "-" if one.rank is None else str(one.rank)
-        why = "missing: not retrieved" if one.rank is None else f"missing: below the top {diagnosis.k}"
-        rows.append([Cell(place), Cell(doc_words(one.doc, one.title)), Cell(f"{one.grade:g}"), Cell(why)])
+    for missed in query.missed:
+        place = "not retrieved" if missed.rank is None else f"missing: at {missed.rank}"
+        rows.append([Cell(place), Cell(doc_words(missed.doc, missed.title)), Cell(f"{missed.grade:g}")])
     more = query.n_relevant - query.n_found - len(query.missed)
     title = (
         f"{query_words(query.query, query.query_text)}: {diagnosis.measure} {query.score:.4f}, "
         f"{query.n_found} of {query.n_relevant} relevant docs in the top {diagnosis.k}"
     )
-    header = ["rank", "doc", "grade", *([""] if query.missed else [])]
     notes = [f"{more} more relevant docs are missing"] if more > 0 else []
     notes += [] if query.docs else ["nothing was retrieved"]
-    return TableBlock(title, Table(header, rows, n_name_columns=2, notes=notes), folded=folded)
+    return TableBlock(title, Table(["rank", "doc", "grade"], rows, n_name_columns=2, notes=notes), folded=folded)
 
 
 def doc_words(doc: str, title: str) -> str:

@@ -61,33 +61,34 @@ def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> I
         yield Section(TITLE, tuple(blocks), intro=intro_of(found[0], weighted_by=scores.weighted_by))
 
 
-def compared_sections(comparison: Comparison) -> Iterator[Section]:
-    """Yield, for each group of queries, what baseline and best challenger lose, and how the loss moved between them."""
+def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Section]:
+    """Yield what baseline and best challenger lose on a group of queries, and how the loss moved between them.
+
+    Nothing where scores alone are known, and for the queries of several languages together.
+    """
     rankings = comparison.rankings
-    groups = [group for group in comparison.groups if not group.pooled]
-    if rankings is None or len(groups) > MOST_GROUPS:
+    if rankings is None or group.pooled or len(comparison.groups) > MOST_GROUPS:
         return
-    for group in groups:
-        inside = set(group.query_ids).difference(group.uncounted)
-        found = [
-            one
-            for name in diagnosed_systems(comparison, group)
-            if (one := diagnose_one(rankings, name, comparison.primary, query_ids=inside)) is not None
-        ]
-        if not found:
-            continue
-        blocks: list[Block] = [Paragraph(moved_words(*found))] if len(found) == 2 else []
-        blocks += [shares_block(one, name=one.run) for one in found]
-        if len(found) == 2:
-            blocks.append(TableBlock("How the loss moved", moved_table(*found), folded=True))
-        last = found[-1]
-        blocks += [Paragraph(diagnosis_words(last)), *steps_blocks(last), *worst_blocks(last)]
-        others = [name for name in comparison.systems if name not in [one.run for one in found]]
-        if others:
-            blocks.append(Paragraph(others_words(others)))
-        title = "What is still lost, and what usually helps"
-        title = f"{title}, {group.name}" if group.name else title
-        yield Section(title, tuple(blocks), intro=intro_of(last, weighted_by=comparison.weights))
+    inside = set(group.query_ids).difference(group.uncounted)
+    diagnosed = (
+        diagnose_one(rankings, name, comparison.primary, query_ids=inside)
+        for name in diagnosed_systems(comparison, group)
+    )
+    found = [one for one in diagnosed if one is not None]
+    if not found:
+        return
+    blocks: list[Block] = [Paragraph(moved_words(*found))] if len(found) == 2 else []
+    blocks += [shares_block(one, name=one.run) for one in found]
+    if len(found) == 2:
+        blocks.append(TableBlock("How the loss moved", moved_table(*found), folded=True))
+    last = found[-1]
+    blocks += [Paragraph(diagnosis_words(last)), *steps_blocks(last), *worst_blocks(last)]
+    others = [name for name in comparison.systems if name not in [one.run for one in found]]
+    if others:
+        blocks.append(Paragraph(others_words(others)))
+    title = "What is still lost, and what usually helps"
+    title = f"{title}, {group.name}" if group.name else title
+    yield Section(title, tuple(blocks), intro=intro_of(last, weighted_by=comparison.weights))
 
 
 def diagnosed_systems(comparison: Comparison, group: QueryGroup) -> list[str]:

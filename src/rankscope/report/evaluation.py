@@ -17,6 +17,8 @@ from rankscope.report.table import Cell, Table, transposed
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
 
+USUAL_FORMAT = "trec"
+"""What nobody needs to be told that files were read as."""
 NAMED_FILES = 4
 """More files than this are counted instead of named."""
 FEW_RUNS, FEW_MEASURES = 5, 6
@@ -257,24 +259,25 @@ def notes(scores: Scores) -> Iterator[str]:
     if scores.weighted_by is not None:
         effective = span(f"{n:.1f}" for n in sorted(run.effective_n for run in runs))
         yield f"weighted by {scores.weighted_by}; effective n {effective}, as of so many queries of the same weight"
+    formats = read_as(scores)
+    if formats and not formats.startswith(USUAL_FORMAT):
+        yield f"read as {formats}"
     for run in runs:
         special = "; ".join(special_queries(run, scores.policies))
         if special:
             yield f"{run.name}: {special}"
 
 
-def read_as(scores: Scores) -> Iterator[str]:
-    """Say which formats the files were taken for, where scores come from files."""
+def read_as(scores: Scores) -> str:
+    """Say which formats the files were taken for, the less usual ones first; nothing where there are no files."""
     names_of: dict[str, list[str]] = {}
     for name, origin in [("qrels", scores.qrels.origin), *((name, run.origin) for name, run in scores.items())]:
         if origin is not None:
             names_of.setdefault(origin.format, []).append(name)
-    if names_of:
-        listed = (
-            f"{form} ({', '.join(names) if len(names) <= NAMED_FILES else f'{len(names)} files'})"
-            for form, names in names_of.items()
-        )
-        yield f"{', '.join(listed)}"
+    return ", ".join(
+        f"{form} ({', '.join(names) if len(names) <= NAMED_FILES else f'{len(names)} files'})"
+        for form, names in sorted(names_of.items(), key=lambda item: item[0] == USUAL_FORMAT)
+    )
 
 
 def notes_as_given(scores: Scores) -> Iterator[str]:
@@ -332,7 +335,7 @@ def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
     for name, origin in [("qrels", scores.qrels.origin), *((run.name, run.origin) for run in scores.values())]:
         if origin is not None:
             yield name, f"{origin.path} sha256:{origin.sha256}"
-    for formats in read_as(scores):
+    if formats := read_as(scores):
         yield "read as", formats
     if scores.policies:
         yield "policies", ", ".join(f"{name}={value}" for name, value in scores.policies.items() if value is not None)

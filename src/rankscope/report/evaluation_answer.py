@@ -52,7 +52,8 @@ def answer_of(scores: Scores, comparison: Comparison | None, why_not: str = "") 
         group = comparison.groups[0]
         blocks = first_screen(comparison, group, with_figures=False)
         verdict = next(block for block in blocks if isinstance(block, VerdictBlock))
-        return VerdictBlock(verdict.headline, verdict.reason, verdict.mark, subject, verdict.cautions)
+        reason = f"{verdict.reason} {measured_on(scores)}"
+        return VerdictBlock(verdict.headline, reason, verdict.mark, subject, verdict.cautions)
     better = f"Whether it is better: rankscope compare, with the same files.{f' {why_not}' if why_not else ''}"
     if not is_over_same_queries(scores, primary):
         return VerdictBlock(f"There is {no_best_words([primary])}.", measured_on(scores), "unsure", subject)
@@ -143,9 +144,9 @@ def facts_of(scores: Scores, data: RunData | None, comparison: Comparison | None
     if SEEN[0] in seen:
         yield Fact("First result relevant", among(seen[SEEN[0]] == 1), f"{whose}queries")
     if SEEN[1] in seen:
-        yield Fact(f"Nothing relevant in the first {DEPTH}", among(seen[SEEN[1]] == 0), f"{whose}queries")
+        yield Fact(f"Nothing relevant in top {DEPTH}", among(seen[SEEN[1]] == 0), f"{whose}queries")
     if SEEN[2] in seen and len(seen[SEEN[2]]):
-        yield Fact(f"Judged of the first {DEPTH}", f"{seen[SEEN[2]].mean():.0%}", f"{whose}mean over its queries")
+        yield Fact(f"Judged in top {DEPTH}", f"{seen[SEEN[2]].mean():.0%}", f"{whose}mean over its queries")
     if len(scores) == 1 and scores.policies:
         yield Fact("Not answered", f"{run.counts.missing} of {scores.qrels.n_queries}", "queries")
 

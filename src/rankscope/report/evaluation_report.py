@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from rankscope import light
 from rankscope.analysis.bands import BandProfile, band_in, scores_in_words
 from rankscope.comparison.records import Comparison
-from rankscope.data.queries import QueryTable
 from rankscope.errors import RankscopeError
 from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.measures.scores_record import MeanIntervalRecord, scores_record
@@ -37,6 +36,7 @@ from rankscope.report.evaluation import (
 from rankscope.report.evaluation_answer import answer_of, facts_of, words_against_best
 from rankscope.report.means import interval_notes, mean_of
 from rankscope.report.table import Cell, Table, transposed
+from rankscope.report.words import text_cell
 from rankscope.stats.interval import LEVEL, percent
 
 SCORE_CHARTS = ("distribution", "systems")
@@ -81,7 +81,7 @@ def report_of(
         sections=(
             *(() if data is None else evaluated_sections(scores, data)),
             *(chart_sections(scores, data) if with_figures else ()),
-            *detail_sections(scores, None if data is None else data.options.get("queries")),
+            *detail_sections(scores),
         ),
         footer=tuple(footer(scores, command)),
     )
@@ -89,10 +89,10 @@ def report_of(
 
 def chart_sections(scores: Scores, data: RunData | None) -> Iterator[Section]:
     kinds = SCORE_CHARTS if len(scores) > 1 else SCORE_CHARTS[:1]
-    drawn = {kind: figure(kind, "scores", scores) for kind in kinds}
+    drawn = {kind: figure(kind, "scores", scores, in_given_order=True) for kind in kinds}
     if data is not None:
         run_of = {run.name or "run": run for run in data.runs}
-        ordered = replace(data, runs=[run_of[name] for name in scores])
+        ordered = replace(data, runs=[run_of[name] for name in scores], in_given_order=True)
         for kind in RUN_CHARTS:
             with suppress(RankscopeError):  # one that does not fit these runs is left out
                 drawn[kind] = figure(kind, "runs", ordered)
@@ -101,15 +101,14 @@ def chart_sections(scores: Scores, data: RunData | None) -> Iterator[Section]:
         yield Section("More charts", tuple(drawn.values()), folded=True)
 
 
-def detail_sections(scores: Scores, asked: QueryTable | None) -> Iterator[Section]:
+def detail_sections(scores: Scores) -> Iterator[Section]:
     if len(scores) > 1:
         intervals = TableBlock("Means with their intervals", interval_table(scores), folded=True)
         yield Section("Every measure", (intervals,))
-    primary, texts = primary_of(scores), (asked.texts if asked else None) or {}
     if len(scores) <= FEW_RUNS:
-        title, table = "Scores of every query", with_texts(query_table(scores), texts)
+        title, table = "Scores of every query", query_table(scores)
     else:
-        title, table = f"{primary} of every query", with_texts(primary_table(scores), texts)
+        title, table = f"{primary_of(scores)} of every query", primary_table(scores)
     if len(scores) == 1:
         table = light.replace(table, rows=worst_first(table, scores))
     yield Section("Every query", (TableBlock(title, table, folded=True),))
@@ -127,18 +126,14 @@ def primary_table(scores: Scores) -> Table:
     primary = primary_of(scores)
     columns = [dict(zip(run.query_ids, run.column(primary).tolist(), strict=True)) for run in scores.values()]
     ids = dict.fromkeys(query for column in columns for query in column)
-    rows = [[Cell(query), *(number_cell(column.get(query, math.nan), None) for column in columns)] for query in ids]
+    asked = {query: [text_cell(scores.texts.get(query, ""))] if scores.texts else [] for query in ids}
+    rows = [
+        [Cell(query), *asked[query], *(number_cell(column.get(query, math.nan), None) for column in columns)]
+        for query in ids
+    ]
+    names = ["query", *(["text"] if scores.texts else [])]
     note = "the scores of every query by all measures: rankscope evaluate --per-query --format csv"
-    return Table(["query", *scores], rows, notes=(note,))
-
-
-def with_texts(table: Table, texts: Mapping[str, str]) -> Table:
-    """Return a table of queries with what was asked behind their ids, where that is known."""
-    if not texts:
-        return table
-    rows = [[row[0], Cell(texts.get(row[0].text, "")), *row[1:]] for row in table.rows]
-    header = [table.header[0], "text", *table.header[1:]]
-    return light.replace(table, header=header, rows=rows, n_name_columns=table.n_name_columns + 1)
+    return Table([*names, *scores], rows, n_name_columns=len(names), notes=(note,))
 
 
 def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison | None) -> Table:
@@ -152,13 +147,13 @@ def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison |
     keep, notes = [primary], [*table.notes]
     if comparison is not None:
         against = words_against_best(comparison)
-        header.append("verdict against the best")
-        keep.append("verdict against the best")
+        header.append("verdict vs best")
+        keep.append("verdict vs best")
         for row, name in zip(rows, scores, strict=True):
             row.append(Cell(against[name]))
         family = f"all {counted(n_pairs, 'pair')} are one family" if (n_pairs := sum(1 for _ in comparison)) > 1 else ""
         said = "as rankscope compare --all-pairs gives them on the same files"
-        notes.insert(0, f"verdict against the best: by {primary}, {said}{f'; {family}' if family else ''}")
+        notes.insert(0, f"verdict vs best: by {primary}, {said}{f'; {family}' if family else ''}")
     others = [i for i in range(1, len(table.header)) if i != place]
     header += [table.header[i] for i in others]
     for row, known in zip(rows, table.rows, strict=True):

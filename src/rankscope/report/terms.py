@@ -26,8 +26,8 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "confidence interval": (
         r"(?:simultaneous )?\d\d(?:\.\d)?% (?:CI|intervals?|confidence intervals?)|confidence intervals?",
-        """The differences that agree with the data: with other queries of the same kind, 95 of 100 such 95% intervals
-        would hold the true difference. Simultaneous: all the intervals of a page hold together.""",
+        """The differences that agree with the data: were it done again with other queries of the same kind, the share
+        of intervals that is named would hold the true difference. Simultaneous: all of a page hold together.""",
     ),
     "Δ (difference)": (r"Δ", "The difference of the means: the system less the one it is compared with."),
     "smallest difference that can be found": (

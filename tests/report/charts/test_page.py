@@ -98,14 +98,22 @@ def test_a_page_has_the_same_pictures_without_what_only_files_need(kind):
     for of_file, of_page in zip((chart.svg, chart.narrow), inside, strict=True):
         root = ET.fromstring(of_file)
         root.remove(root.find(f"{SVG}style"))
-        own = [(node.tag.removeprefix(SVG), node.text, marks(node)) for node in root.iter()]
-        assert own == [(node.tag, node.text, marks(node)) for node in of_page.iter()]
+        own, found = parts(root), parts(of_page)
+        if of_file is chart.narrow and len(found) < len(own):  # of many marks, the tooltips are in the wide one
+            assert len(of_file) > 8_000
+            own = [part for part in own if part[1] != "title" or part[0] in {"svg", "text"}]
+        assert own == found
 
 
-def marks(node):
-    """Return the attributes of an element that a page has, too, with colours by their names."""
-    left_out = {"font-family", "style"}
-    return {name: re.sub(r",#\w+", "", value) for name, value in node.attrib.items() if name not in left_out}
+def parts(root):
+    """Return all elements of a picture that a page has, too, with colours by their names."""
+    found = []
+    for parent in root.iter():
+        for node in parent:
+            looks = {k: re.sub(r",#\w+", "", v) for k, v in node.attrib.items() if k not in {"font-family", "style"}}
+            words = (node.text or "") + "".join(child.tail or "" for child in node)
+            found.append((parent.tag.removeprefix(SVG), node.tag.removeprefix(SVG), words, looks))
+    return found
 
 
 @pytest.mark.parametrize("kind", charts.KINDS)

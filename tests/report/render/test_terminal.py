@@ -48,8 +48,8 @@ def test_the_first_screen_is_laid_out_as_in_the_statistics_guide():
     assert lines[:6] == [
         "nDCG@10 · dense-v3 vs bm25 (baseline) · TREC-DL20 · 54 queries",
         "",
-        "  VERDICT   dense-v3 is better. Its nDCG@10 is higher by 0.042 (95% CI 0.011 to 0.073), more than",
-        "            your margin of 0.01.",
+        "  VERDICT   dense-v3 is better.",
+        "            Its nDCG@10 is higher by 0.042 (95% CI 0.011 to 0.073), more than your margin of 0.01.",
         "  CAUTION   12% of its top 10 is unjudged (bm25: 3%). If all of those were useless the gain is still",
         "            +0.042; if all were relevant it is +0.13. The direction does not depend on them.",
     ]

@@ -63,9 +63,9 @@ def charts_from(source: ChartSource) -> list[str]:
     return kinds
 
 
-def figure(kind: str, source: str, *data: Any) -> Figure:
+def figure(kind: str, source: str, *data: Any, **options: Any) -> Figure:
     """Draw a chart for a report from its source, e.g. `figure("forest", "comparison", comparison)`."""
-    return figure_of(getattr(CHARTS[kind], f"from_{source}")(*data))
+    return figure_of(getattr(CHARTS[kind], f"from_{source}")(*data, **options))
 
 
 def figure_of(chart: Chart) -> Figure:

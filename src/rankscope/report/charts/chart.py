@@ -40,9 +40,13 @@ class DrawnChart(Record):
     def html(self) -> str:
         """Both pictures for a page, which shows the one that can be read there.
 
-        What only a file of its own needs is left out: the page has the colours and the font once.
+        What only a file of its own needs is left out: the page has the colours and the font once. A large narrow
+        picture, which is mostly seen where there is no pointer, has tooltips for shortened names alone.
         """
-        return f'<div class="rs-chart">{without_own(self.svg)}{without_own(self.narrow)}</div>'
+        narrow = without_own(self.narrow)
+        if len(narrow) > MOST_WITH_TOOLTIPS:
+            narrow = re.sub(r"(<text[^>]*>)?<title>[^<]*</title>", lambda found: found[0] if found[1] else "", narrow)
+        return f'<div class="rs-chart">{without_own(self.svg)}{narrow}</div>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the chart to a file, as SVG or PNG by its ending."""
@@ -58,6 +62,7 @@ class DrawnChart(Record):
         return f'<style>{NOTEBOOK_CSS}</style><div class="rs-notebook">{self.html}</div>'
 
 
+MOST_WITH_TOOLTIPS = 8_000  # characters of a narrow picture on a page
 ONLY_ALONE = re.compile(r"<style>.*?</style>|(?<=<svg) xmlns=\S+|(?<=var\(--rs-)([\w-]+),#\w{6}", re.DOTALL)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import Any, ClassVar, Self
 
 from msgspec.structs import asdict
@@ -22,9 +22,9 @@ from rankscope.report.charts.axes import BETWEEN_LABELS, write_below
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
 from rankscope.report.charts.palette import AXIS, BG, FG, GRID, MARK_COLOURS, MARK_TINTS, MUTED, ON_RAMP, RAMP, SUNK
-from rankscope.report.charts.sources import RunData, better_of, by_mean, identifier, systems_in_order, weighted_words
+from rankscope.report.charts.sources import RunData, better_of, by_mean, identifier, weighted_words
 from rankscope.report.document import Mark
-from rankscope.report.evaluation import no_best_words
+from rankscope.report.evaluation import no_best_words, primary_of
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
@@ -114,7 +114,7 @@ class StrataChart(HeatChart):
     def from_comparison(cls, comparison: Comparison) -> StrataChart:
         """Return each stratum's difference for every pair of the first group, systems in the order of the measure."""
         group, cells = comparison.groups[0], []
-        place = {name: i for i, name in enumerate(systems_in_order(comparison))}
+        place = {name: i for i, name in enumerate(comparison.systems_in_order(comparison.groups[0]))}
         for pair in sorted(group.compared, key=lambda pair: (place[pair.b], place[pair.a])):
             strata = pair.strata or ()
             requested = [part for part in strata if part.requested]
@@ -138,9 +138,9 @@ class StrataChart(HeatChart):
         gains, losses = looks.count(GAIN), looks.count(LOSS)
         known = [cell for cell in self.cells if math.isfinite(cell.value)]
         largest = max(known, key=lambda cell: abs(cell.value))
-        told = f"{gains:,} told to be better, {losses:,} worse, {len(looks) - gains - losses:,} not told from zero"
+        found = f"{gains:,} told to be better, {losses:,} worse, {len(looks) - gains - losses:,} not told from zero"
         where = f"the largest is {self.numbers(largest)} for {largest.column} in {largest.row}"
-        return f"{counted(len(looks), 'difference')} in {self.measure} by stratum: {told}; {where}."
+        return f"{counted(len(looks), 'difference')} in {self.measure} by stratum: {found}; {where}."
 
     def draw(self, drawing: Drawing) -> None:
         gain, loss = (swatch(fill=shade.fill, stroke=shade.ink) for shade in (GAIN, LOSS))
@@ -162,27 +162,32 @@ TiersByColumn = Mapping[str, Sequence[Sequence[str]]]
 
 
 class SystemsChart(HeatChart):
-    """Systems (rows) by measures (columns); a shade holds the systems that are not told apart from its best one."""
+    """Systems (rows) by measures (columns); a shade holds the systems that are not distinct from its best one."""
 
     better: Mapping[str, Better] = {}
     """By measure; higher where nothing is said."""
     without_best: Sequence[str] = ()
     """Measures whose means are not over the same queries: the system that finds less might look best."""
     tiers: TiersByColumn | None = None
-    """By measure, systems that are not told apart from the best of them, the best ones first; of pairs compared."""
+    """By measure, systems that are not distinct from the best of them, the best ones first; of pairs compared."""
     baseline: str | None = None
     """The system that the others were compared with; cells are then coloured by what was found against it."""
     found: Mapping[str, Mapping[str, Mark]] = {}
-    """By measure and system, better or worse than the baseline; those not told apart from it are left out."""
+    """By measure and system, better or worse than the baseline; those not distinct from it are left out."""
 
     @classmethod
     def from_scores(
-        cls, scores: Scores, *, level: float = LEVEL, cluster_of: Mapping[str, str] | None = None
+        cls,
+        scores: Scores,
+        *,
+        level: float = LEVEL,
+        cluster_of: Mapping[str, str] | None = None,
+        in_given_order: bool = False,
     ) -> SystemsChart:
-        """Return the systems by the first measure, best first, with the intervals of their means."""
+        """Return the systems by the primary measure, best first, with the intervals of their means."""
         means = {
             (name, measure): mean_of(scores[name], measure, level=level, cluster_of=cluster_of)
-            for name in by_mean(scores, scores.measures[0])
+            for name in (scores if in_given_order else by_mean(scores, primary_of(scores)))
             for measure in scores[name].measures
         }
         no_interval = any(mean.why_none for mean in means.values())
@@ -199,23 +204,23 @@ class SystemsChart(HeatChart):
     def from_comparison(cls, comparison: Comparison) -> SystemsChart:
         """Return the systems of a comparison, with intervals at its level and by its clusters.
 
-        What was compared tells systems apart, not the intervals of their means: all pairs, or each with the baseline.
+        What was compared decides, not the intervals of means: all pairs, or each system with the baseline.
         """
         level = 1 - comparison.settings.alpha
         chart = cls.from_scores(comparison.scores, level=level, cluster_of=comparison.cluster_of)
-        order = {name: i for i, name in enumerate(systems_in_order(comparison))}
+        order = {name: i for i, name in enumerate(comparison.systems_in_order(comparison.groups[0]))}
         cells = sorted(chart.cells, key=lambda cell: order[cell.row])
         if comparison.baseline is None:
             return replace(chart, cells=cells, tiers=tiers_by_pairs(comparison))
         marks: dict[str, dict[str, Mark]] = {measure: {} for measure in comparison.scores.measures}
         for pair in comparison.groups[0].comparisons:
-            if is_told_apart(pair):
+            if is_decided(pair):
                 marks[pair.measure][pair.b] = "better" if pair.gain > 0 else "worse"
         return replace(chart, cells=cells, baseline=comparison.baseline, found=marks)
 
     @classmethod
     def from_runs(cls, data: RunData) -> SystemsChart:
-        return cls.from_scores(data.evaluate(data.measures))
+        return cls.from_scores(data.evaluate(data.measures), in_given_order=data.in_given_order)
 
     @cached_property
     def tier_of(self) -> dict[tuple[str, str], int]:
@@ -224,10 +229,8 @@ class SystemsChart(HeatChart):
         for column in {cell.column for cell in self.cells}.difference(tiers):
             own = [cell for cell in self.cells if cell.column == column and not math.isnan(cell.low)]
             best_first = sorted(own, key=lambda cell: cell.value, reverse=self.better.get(column) != "lower")
-            ends = {cell.row: (cell.low, cell.high) for cell in own}
-            tiers[column] = tiers_among(
-                [cell.row for cell in best_first], lambda a, b, ends=ends: apart(ends[a], ends[b])
-            )  # type: ignore[misc]
+            distinct = {frozenset((a.row, b.row)) for a, b in combinations(own, 2) if a.low > b.high or b.low > a.high}
+            tiers[column] = tiers_among([cell.row for cell in best_first], distinct)
         return {
             (row, column): i
             for column, groups in tiers.items()
@@ -246,12 +249,12 @@ class SystemsChart(HeatChart):
         best = pick(known, key=lambda cell: cell.value)
         if self.baseline is not None:
             ahead = sum(mark == "better" for mark in self.found.get(column, {}).values())
-            told = f"{ahead:,} told to be better than {self.baseline}"
-            return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}, and {told}."
+            better = f"{ahead:,} {'is' if ahead == 1 else 'are'} better than {self.baseline}"
+            return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}, and {better}."
         alike = sum(self.tier_of.get((cell.row, column)) == 0 for cell in known) - 1
         others = "no other one is" if alike < 1 else f"{alike:,} other{'s are' if alike > 1 else ' is'}"
-        told = f", and {others} not told apart from it" if len(known) > 1 and self.tier_of else ""
-        return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}{told}."
+        tied = f", and {others} not told apart from it" if len(known) > 1 and self.tier_of else ""
+        return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}{tied}."
 
     def draw(self, drawing: Drawing) -> None:
         drawing.legend(list(self.legend_keys()))
@@ -266,7 +269,7 @@ class SystemsChart(HeatChart):
         if self.baseline is not None:
             for shade, word in ((GAIN, "better"), (LOSS, "worse")):
                 yield swatch(fill=shade.fill, stroke=shade.ink), f"{word} than {self.baseline}"
-            yield swatch(fill=SUNK, stroke=GRID), f"not told apart from {self.baseline}"
+            yield swatch(fill=SUNK, stroke=GRID), f"not told apart from {self.baseline}, or not safe to call"
             return
         used = sorted({self.shade_at(tier) for tier in self.tier_of.values()}, reverse=True)
         by = "verdict, or interval of the difference" if self.tiers else "their intervals meet"
@@ -302,22 +305,17 @@ class SystemsChart(HeatChart):
         return CellShade(RAMP[shade], ON_RAMP[shade], bold=bold)
 
 
-def apart(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] > other[1] or other[0] > one[1]
-
-
-def tiers_among(best_first: Sequence[str], told_apart: Callable[[str, str], bool]) -> list[list[str]]:
-    """Return systems in groups: those not told apart from the best, then the same among the rest, and so on."""
+def tiers_among(best_first: Sequence[str], distinct: Collection[frozenset[str]]) -> list[list[str]]:
+    """Return systems in groups: those not distinct from the best, then the same among the rest, and so on."""
     tiers, rest = [], list(best_first)
     while rest:
-        best = rest[0]
-        tiers.append([name for name in rest if name == best or not told_apart(best, name)])
+        tiers.append([name for name in rest if frozenset((rest[0], name)) not in distinct])
         rest = [name for name in rest if name not in tiers[-1]]
     return tiers
 
 
-def is_told_apart(pair: PairResult) -> bool:
-    """Tell whether two systems are told apart: by the verdict, or by the interval in a measure that has none."""
+def is_decided(pair: PairResult) -> bool:
+    """Tell whether one of two systems is better: by the verdict, or by the interval in a measure that has none."""
     if pair.verdict is not None:
         return pair.verdict.code in DECIDED
     return or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0
@@ -325,13 +323,11 @@ def is_told_apart(pair: PairResult) -> bool:
 
 def tiers_by_pairs(comparison: Comparison) -> dict[str, list[list[str]]]:
     """Return, by measure, the systems in groups by what was found of every pair."""
-    told: dict[str, set[frozenset[str]]] = {}
+    distinct: dict[str, set[frozenset[str]]] = {measure: set() for measure in comparison.scores.measures}
     for pair in comparison.groups[0].comparisons:
-        told.setdefault(pair.measure, set()).update({frozenset((pair.a, pair.b))} if is_told_apart(pair) else ())
-    return {
-        measure: tiers_among(by_mean(comparison.scores, measure), lambda a, b, pairs=pairs: frozenset((a, b)) in pairs)
-        for measure, pairs in told.items()
-    }
+        if is_decided(pair):
+            distinct[pair.measure].add(frozenset((pair.a, pair.b)))
+    return {measure: tiers_among(by_mean(comparison.scores, measure), pairs) for measure, pairs in distinct.items()}
 
 
 class CellLook(Record):
@@ -459,16 +455,19 @@ class OverlapChart(Chart):
             raise OptionError("overlap needs at least two runs")
         depth = min(SEEN_DOCS, data.policies.depth or SEEN_DOCS)
         found = run_overlap(data.qrels, data.runs, data.policies, depth=depth)
-        return cls.from_overlap(found).in_order(data.order)
+        return cls.from_overlap(found, data.order)
 
     @classmethod
-    def from_overlap(cls, found: RunOverlap) -> OverlapChart:
+    def from_overlap(cls, found: RunOverlap, order: Sequence[str] | None = None) -> OverlapChart:
+        """Return the chart with its systems in an order, by default that of what was found."""
         matrices = found.shared.tolist(), found.rbo.tolist()
-        return cls(found.names, *matrices, found.depth, title="What the systems have in common")
+        chart = cls(found.names, *matrices, found.depth, title="What the systems have in common")
+        return chart if order is None else chart.in_order(order)
 
     def in_order(self, order: Sequence[str]) -> Self:
         """Return the chart with its systems in an order."""
-        places = sorted(range(len(self.names)), key=lambda i: order.index(self.names[i]))
+        place_of = {name: i for i, name in enumerate(order)}
+        places = sorted(range(len(self.names)), key=lambda i: place_of.get(self.names[i], len(order)))
         shared, rbo = ([[matrix[i][j] for j in places] for i in places] for matrix in (self.shared, self.rbo))
         return replace(self, names=[self.names[i] for i in places], shared=shared, rbo=rbo)
 
@@ -537,16 +536,14 @@ class OverlapChart(Chart):
         right, bottom = left + width * n_systems, top + height * n_systems
         drawing.add(svg.rectangle(left, top, right, bottom, fill="none", stroke=GRID))
         first = left, top, width, height
-        if has_room or fits:
-            drawing.add(self.written_cells(*first, layout.size, as_percent=not has_room))
+        if has_room:
+            drawing.add(self.written_cells(*first, layout.size))
         else:
-            drawing.add(self.shaded_cells(*first))
+            drawing.add(self.shaded_cells(*first), self.percents(*first, layout.size) if fits else "")
         drawing.y = bottom + 6
         drawing.notes([MEANS_OVER, "" if has_room or not fits else "numbers in per cent"])
 
-    def written_cells(
-        self, left: float, top: float, width: float, height: float, size: float, *, as_percent: bool
-    ) -> str:
+    def written_cells(self, left: float, top: float, width: float, height: float, size: float) -> str:
         parts = []
         for i, j, value in self.cells:
             x, y = left + j * width, top + i * height
@@ -554,10 +551,20 @@ class OverlapChart(Chart):
             look = CellLook((DASH,), BG, MUTED, words)
             if n.finite([value]):
                 shade = fifth_of(value)
-                text = f"{100 * value:.0f}" if as_percent else f"{value:.2f}"
-                look = CellLook((text,), RAMP[shade], ON_RAMP[shade], words)
+                look = CellLook((f"{value:.2f}",), RAMP[shade], ON_RAMP[shade], words)
             parts.append(cell(look, Box(x, y, x + width, y + height), size))
         return svg.group(parts, text_anchor="middle")
+
+    def percents(self, left: float, top: float, width: float, height: float, size: float) -> str:
+        """Return the numbers of cells too small for decimals, grouped by the ink that can be read on their shade."""
+        texts: dict[str, list[str]] = {}
+        for i, j, value in self.cells:
+            if n.finite([value]):
+                x, y = left + (j + 0.5) * width, top + (i + 0.5) * height + svg.CENTRE * size
+                text = svg.element("text", f"{100 * value:.0f}", x=round(x, 1), y=round(y, 1))
+                texts.setdefault(ON_RAMP[fifth_of(value)], []).append(text)
+        groups = (svg.group(parts, fill=ink) for ink, parts in sorted(texts.items()))
+        return svg.group(groups, text_anchor="middle")
 
     def shaded_cells(self, left: float, top: float, width: float, height: float) -> str:
         """Return cells too small for numbers: one path per shade, since there may be thousands."""

@@ -104,8 +104,14 @@ class CurvesChart(Chart):
         base = data.primary.partition("@")[0]
         intervals = f"with {percent(LEVEL)} intervals" if len(scores) == 1 else ""
         subtitle = ", ".join(filter(None, (weighted_words(scores), intervals)))
-        title, roles = f"{base}@k over k", {"best": data.order[0], "baseline": data.baseline}
-        return cls(lines, title=title, measure=f"{base}@k", subtitle=subtitle, **roles)
+        return cls(
+            lines,
+            title=f"{base}@k over k",
+            measure=f"{base}@k",
+            subtitle=subtitle,
+            best=data.best,
+            baseline=data.baseline,
+        )
 
     def checked(self) -> Self:
         n.require(self.lines, "lines")
@@ -149,8 +155,8 @@ class CurvesChart(Chart):
             drawing.legend([(straight(0, 0, SWATCH, 0, stroke=AXIS), counted(len(others), "other system"))])
         free = names_width(drawing, strong) if len(self.lines) > 1 else 0
         height = 300 if drawing.layout.is_wide else 240
-        labels = {"x_label": self.x_label, "y_label": self.measure}
-        plot = axes.plot_with_axes(drawing, *self.axes(), **labels, height=height, free=free)
+        x, y = self.axes()
+        plot = axes.plot_with_axes(drawing, x, y, x_label=self.x_label, y_label=self.measure, height=height, free=free)
         drawing.add(*(path_of(line, plot, stroke=AXIS) for line in others))
         drawing.add(*(band_of(self.lines[mine.index], plot, mine.colour) for mine in strong))
         for mine in reversed(strong):
@@ -181,8 +187,8 @@ class PrecisionRecallChart(CurvesChart):
         means = {name: [aggregate.value for aggregate in scores[name].mean().values()] for name in data.order}
         lines = [ChartLine(name, RECALLS, values) for name, values in means.items()]
         subtitle = ", ".join(filter(None, ("interpolated, mean over queries", weighted_words(scores))))
-        roles = {"best": data.order[0], "baseline": data.baseline}
-        return cls(lines, title="Precision over recall", subtitle=subtitle, **roles)
+        title = "Precision over recall"
+        return cls(lines, title=title, subtitle=subtitle, best=data.best, baseline=data.baseline)
 
     def checked(self) -> Self:
         chart = super().checked()

@@ -32,7 +32,7 @@ HALO: dict[str, Any] = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke"
 OF_DIVERSITY = (MeasureFamily.DIVERSITY, MeasureFamily.EMBEDDING, MeasureFamily.VARIETY)
 MANY = 10
 """Of more systems those of the front and the ends of the axes are named; tooltips name the others."""
-MOST_TOLD = 6  # names in the sentence that says what is to be seen
+MOST_NAMED = 6  # names in the sentence that says what is to be seen
 APART = 7
 """How near to a point nothing is written."""
 
@@ -99,7 +99,7 @@ class MapChart(Chart):
         return front_of(self.placed, x_better="higher", y_better="higher")
 
     @cached_property
-    def told(self) -> list[int]:
+    def named(self) -> list[int]:
         """The points that are named and have their intervals: all of a few, of many the front and the ends of axes."""
         points = self.placed
         others = [i for i in range(len(points)) if i not in self.front]
@@ -125,7 +125,7 @@ class MapChart(Chart):
     def alt(self) -> str:
         x_label, y_label = self.axis_labels
         names = [self.placed[i].name for i in self.front]
-        front = f"{', '.join(names[:MOST_TOLD])}{f' and {len(names) - MOST_TOLD} more' if names[MOST_TOLD:] else ''}"
+        front = f"{', '.join(names[:MOST_NAMED])}{f' and {len(names) - MOST_NAMED} more' if names[MOST_NAMED:] else ''}"
         systems = counted(len(self.placed), "system")
         return f"Of {systems} by {x_label} and {y_label}, no other one is better in both than {front}."
 
@@ -143,8 +143,8 @@ class MapChart(Chart):
         y_ends = [end for point in self.placed for end in (point.y, point.y_low, point.y_high)]
         x_axis = log_axis(end for end in x_ends if end > 0) if self.is_log else linear_axis(x_ends)
         plot = plot_with_axes(drawing, x_axis, linear_axis(y_ends), x_label=x_label, y_label=y_label, height=height)
-        told = [self.placed[i] for i in self.told]
-        crosses = (svg.straight(b.left, b.bottom, b.right, b.top) for point in told for b in point.cross(plot))
+        named = [self.placed[i] for i in self.named]
+        crosses = (svg.straight(b.left, b.bottom, b.right, b.top) for point in named for b in point.cross(plot))
         drawing.add(svg.group(crosses, stroke=AXIS))
         corners = [(plot.x(self.placed[i].x), plot.y(self.placed[i].y)) for i in self.front]
         path = svg.polyline(corners[:1]) + "".join(f"V{svg.number(y)}H{svg.number(x)}" for x, y in corners[1:])
@@ -157,7 +157,7 @@ class MapChart(Chart):
         drawing.add(svg.group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), svg.group(sides[1], fill=FG))
         n_named = self.write_names(drawing, plot, corners)
         n_placed, n_undefined = len(self.placed), len(self.points) - len(self.placed)
-        why = "; the others had no room" if len(self.told) == n_placed else ", with intervals: the front and the ends"
+        why = "; the others had no room" if len(self.named) == n_placed else ", with intervals: the front and the ends"
         unnamed = f"{n_named} of {n_placed} systems are named{why}" if n_named < n_placed else ""
         undefined = f"{counted(n_undefined, 'system')} undefined, not drawn" if n_undefined else ""
         drawing.notes([unnamed, undefined])
@@ -165,7 +165,7 @@ class MapChart(Chart):
     def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[svg.Point]) -> int:
         """Write the names that have room beside other names and points, those of the front first; return how many."""
         size, box = drawing.layout.size, plot.box
-        points = [self.placed[i] for i in self.told]
+        points = [self.placed[i] for i in self.named]
         # where possible, names cover no interval and no part of the front either
         avoided = [cross for point in points for cross in point.cross(plot, half=1)]
         for (x1, y1), (x2, y2) in pairwise(corners):

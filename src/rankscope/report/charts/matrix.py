@@ -19,13 +19,13 @@ from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing
 from rankscope.report.charts.marks import TURNED, form_of, half_of, look_of, outline_of, verdict_marker
 from rankscope.report.charts.palette import GRID, MARK_COLOURS, MARK_TINTS, MUTED
-from rankscope.report.charts.sources import identifier, systems_in_order
+from rankscope.report.charts.sources import identifier
 from rankscope.report.charts.svg import element, group, number, one_line, straight, text_width, tip
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import Mark
 
 MOST_SYSTEMS = 40
-"""Of more systems the best so many are shown: smaller marks could not be told apart."""
+"""Of more systems the best so many are shown: smaller marks could not be recognised."""
 LEAST_CELL, LARGEST_CELL = 10.5, 24.0
 ROW = 20.0
 MOST_TIPS = {"narrow": 100, "wide": 800}
@@ -70,7 +70,8 @@ class MatrixChart(Chart):
                 f"the matrix shows all pairs, and this comparison is with {comparison.baseline} alone",
                 hint="compare all pairs: --all-pairs, in Python all_pairs=True; or draw the forest",
             )
-        of_group, order = comparison.groups[0], systems_in_order(comparison)
+        of_group = comparison.groups[0]
+        order = comparison.systems_in_order(of_group)
         names = order[:MOST_SYSTEMS]
         place = {name: i for i, name in enumerate(names)}
         cells = [
@@ -78,7 +79,8 @@ class MatrixChart(Chart):
             for pair in of_group.compared
             if pair.a in place and pair.b in place
         ]
-        shown = f"the best {len(names)} of {len(order)} systems" if len(names) < len(order) else ""
+        which = "first" if comparison.order == "given" else "best"
+        shown = f"the {which} {len(names)} of {len(order)} systems" if len(names) < len(order) else ""
         intervals = f"{level_words(of_group.compared[0]).replace('CI', 'intervals')} decide"
         return cls(
             names,
@@ -145,9 +147,9 @@ class MatrixChart(Chart):
         decided = sum(cell.mark in (*AHEAD, *BEHIND) for cell in self.cells)
         first = self.names[0]
         beaten = sum(cell.mark in AHEAD for cell in self.cells if cell.row == first)
-        told = f"{decided:,} of {counted(len(self.cells), 'pair')} are told apart in {self.measure}"
+        found = f"{decided:,} of {counted(len(self.cells), 'pair')} are told apart in {self.measure}"
         return (
-            f"{told}; {first}, the first of {len(self.names):,} systems, is better or probably better than {beaten:,}."
+            f"{found}; {first}, the first of {len(self.names):,} systems, is better or probably better than {beaten:,}."
         )
 
     def draw(self, drawing: Drawing) -> None:

@@ -229,8 +229,8 @@ class ScatterChart(PairChart):
         )
         axis = linear_axis(value for point in self.points for value in (point.a, point.b))
         edge = 400 if drawing.layout.is_wide else 280
-        labels = {"x_label": f"{self.measure} of {a}", "y_label": f"{self.measure} of {b}"}
-        plot = plot_with_axes(drawing, axis, axis, **labels, height=edge, width=edge)
+        x_label, y_label = f"{self.measure} of {a}", f"{self.measure} of {b}"
+        plot = plot_with_axes(drawing, axis, axis, x_label=x_label, y_label=y_label, height=edge, width=edge)
         box = plot.box
         drawing.add(straight(box.left, box.bottom, box.right, box.top, stroke=AXIS, stroke_dasharray="5 4"))
         spots = merge(self.points)

@@ -22,6 +22,7 @@ SWITCH = (
 PAGE_CSS = (
     f"{theme_css(':root')}"
     f"@media screen{{[data-theme=light]{{{variables('light')}}}[data-theme=dark]{{{variables('dark')}}}}}{SWITCH}"
+    ".rs-chart .rs-wide{margin-left:-16px}.rs-chart .rs-narrow{margin-left:-8px}"
 )
 """What a page with charts needs once: the colours, light and dark, and which picture is shown where."""
 NOTEBOOK_CSS = (

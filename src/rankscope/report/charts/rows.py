@@ -22,7 +22,7 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import Box, ChartLayout, Drawing, swatch
 from rankscope.report.charts.marks import TURNED, verdict_marker
 from rankscope.report.charts.palette import BG, FG, GRID, MARK_COLOURS, MUTED, RAMP, marker
-from rankscope.report.charts.sources import RunData, by_mean, identifier, systems_in_order
+from rankscope.report.charts.sources import RunData, by_mean, identifier
 from rankscope.report.charts.svg import (
     Attributes,
     element,
@@ -36,6 +36,7 @@ from rankscope.report.charts.svg import (
 )
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import Mark
+from rankscope.report.evaluation import primary_of
 
 MARK = 3
 """From one mark of the strip to the next; scores nearer than that share one."""
@@ -79,10 +80,10 @@ class ForestChart(Chart):
         Systems stand in the order of the leaderboard, and the one they are compared with has a row in its place.
         """
         group = comparison.groups[0]
-        order = systems_in_order(comparison)
+        order = comparison.systems_in_order(group)
         zero = comparison.baseline
         if zero is None and len(group.compared) > MOST_PAIRS:
-            zero = order[0]
+            zero = group.leaderboard[0].system if group.leaderboard else order[0]
         title = f"Difference in {comparison.primary}" + (f" from {zero}" if zero else "")
         return cls(
             list(forest_rows(group, order, zero, "baseline" if comparison.baseline else "the best")),
@@ -299,21 +300,25 @@ class DistributionChart(Chart):
     measure: str
 
     @classmethod
-    def from_scores(cls, scores: Scores, measure: str | None = None) -> DistributionChart:
-        measure = measure or scores.measures[0]
+    def from_scores(
+        cls, scores: Scores, measure: str | None = None, *, in_given_order: bool = False
+    ) -> DistributionChart:
+        measure = measure or primary_of(scores)
         spreads = [
             ScoreSpread.of(name, run.column(measure).tolist(), mean=run.aggregate_of(measure, "mean").value)
-            for name, run in ((name, scores[name]) for name in by_mean(scores, measure))
+            for name, run in ((name, scores[name]) for name in (scores if in_given_order else by_mean(scores, measure)))
         ]
         return cls(spreads, measure, title=f"{measure} over the queries")
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> DistributionChart:
-        return cls.from_scores(comparison.scores, comparison.primary)
+        chart = cls.from_scores(comparison.scores, comparison.primary)
+        order = comparison.systems_in_order(comparison.groups[0])
+        return replace(chart, spreads=sorted(chart.spreads, key=lambda spread: order.index(spread.name)))
 
     @classmethod
     def from_runs(cls, data: RunData) -> DistributionChart:
-        return cls.from_scores(data.evaluate(data.primary), data.primary)
+        return cls.from_scores(data.evaluate(data.primary), data.primary, in_given_order=data.in_given_order)
 
     def checked(self) -> Self:
         n.require(self.spreads, "systems")
@@ -358,8 +363,8 @@ class DistributionChart(Chart):
             drawing.add(box_and_strip(spread, counts[i], most, scale, (place, box_height, strip)))
         draw_x_axis(drawing, axis, scale, box, self.measure)
         mean = "; diamond: mean" if n.finite(spread.mean for spread in spreads) else ""
-        strip = "; marks below: scores" + (", higher where more queries share one" if most > 1 else "")
-        drawing.notes([f"box: middle half of the queries; bold line: median{mean}{strip}"])
+        scores = "; marks below: scores" + (", higher where more queries share one" if most > 1 else "")
+        drawing.notes([f"box: middle half of the queries; bold line: median{mean}{scores}"])
 
 
 def box_and_strip(

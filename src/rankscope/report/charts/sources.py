@@ -19,7 +19,7 @@ from rankscope.data.run import Run
 from rankscope.evaluation import chosen_profile, decide_policies, evaluate
 from rankscope.light import names_of
 from rankscope.measures.parse import parse_measures
-from rankscope.measures.scores import Scores
+from rankscope.measures.scores import Scores, is_over_same_queries
 from rankscope.records import Record
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class RunData(Record, dict=True):
     """The other arguments of `rankscope.evaluate`, by name."""
     baseline: str | None = None
     """The run that lines of many runs are seen against, where there is one."""
+    in_given_order: bool = False
+    """Whether charts keep the order of the runs; else the best comes first."""
 
     @classmethod
     def load(cls, qrels: Any, runs: Any, measures: Sequence[str] | None, options: Mapping[str, Any]) -> RunData:
@@ -57,8 +59,14 @@ class RunData(Record, dict=True):
 
     @cached_property
     def order(self) -> list[str]:
-        """The runs by the primary measure, best first."""
-        return by_mean(self.evaluate(self.primary), self.primary)
+        """The runs as charts list them: by the primary measure, best first, or as given."""
+        scores = self.evaluate(self.primary)
+        return list(scores) if self.in_given_order else by_mean(scores, self.primary)
+
+    @cached_property
+    def best(self) -> str:
+        """The best run by the primary measure."""
+        return self.order[0] if not self.in_given_order else by_mean(self.evaluate(self.primary), self.primary)[0]
 
     def evaluate(self, measures: Any) -> Scores:
         return evaluate(self.qrels, self.runs, measures, **self.options)
@@ -75,16 +83,15 @@ def better_of(scores: Scores, measure: str) -> Better:
 
 
 def by_mean(scores: Scores, measure: str) -> list[str]:
-    """Return the systems, the best mean first; those without one stand last, and equal ones as they are given."""
+    """Return the systems, the best mean first; those without one stand last, and equal ones as they are given.
+
+    Where the means are not over the same queries there is no such order, and the systems stay as they are given.
+    """
+    if not is_over_same_queries(scores, measure):
+        return list(scores)
     means = {name: run.aggregate_of(measure, "mean").value for name, run in scores.items()}
     sign = 1 if better_of(scores, measure) == "lower" else -1
     return sorted(means, key=lambda name: math.inf if math.isnan(means[name]) else sign * means[name])
-
-
-def systems_in_order(comparison: Comparison) -> list[str]:
-    """Return the systems of a comparison as its leaderboard has them, best first."""
-    placed = [row.system for row in comparison.groups[0].leaderboard]
-    return [*placed, *(name for name in comparison.systems if name not in placed)]
 
 
 def pair_scores(comparison: Comparison, pair: PairResult) -> tuple[list[str], Floats, Floats]:

@@ -54,7 +54,7 @@ def render(report: Report, form: Form) -> str:
     >>> qrels = {f"q{i}": {"d": 1} for i in range(20)}
     >>> runs = {"old": {q: ["x", "d"] for q in qrels}, "new": {q: ["d"] for q in qrels}}
     >>> rs.render(rs.compare(qrels, runs, "RR").report(), "markdown").splitlines()[0]
-    '# RR · new vs old (baseline)'
+    '## RR · new vs old (baseline)'
     """
     if form not in FORMS:
         hint = did_you_mean(form, FORMS) or f"the forms are {', '.join(FORMS)}"

@@ -29,10 +29,11 @@ def forest_part(block: doc.Estimates, page: Page) -> str:
     rows = [estimate_part(row, axis, grid) for row in block.estimates]
     ends = [labels] if len(rows) > LONG_FOREST else []
     band = f"; the grey band is the margin of ±{block.margin:g}" if block.margin else ""
+    kind = "forest" if any(row.verdict for row in block.estimates) else "forest bare"
     lines = grid_part(ticks, axis, block.margin)
     return (
         f'<svg class="defs" aria-hidden="true"><defs><g id="{grid}">{lines}</g></defs></svg>'
-        f'<ol class="forest">{"".join([labels, *rows, *ends])}</ol>'
+        f'<ol class="{kind}">{"".join([labels, *rows, *ends])}</ol>'
         f'<p class="cap">{page.prose(f"Right of 0 is higher{band}.")}</p>'
     )
 
@@ -82,10 +83,11 @@ def estimate_part(row: doc.Estimate, axis: Axis, grid: str) -> str:
             f'<line class="iv" x1="{low}%" x2="{high}%" y1="50%" y2="50%"/>'
             f'<svg class="pt" x="{value}%" y="50%"><g transform="translate(-6-6)scale(.75)">{mark}</g></svg>'
         )
+    name = escape(row.name)
     number, opening, interval = with_minus(row.short or row.words).partition(" [" if row.short else " (")
     verdict = verdict_words(row.mark or "note", row.verdict) if row.verdict else ""
     return (
-        f'<li><b class="name">{escape(row.name)}</b>'
+        f'<li><b class="name" title="{name}">{name}</b>'
         f'<svg class="track {tone(row.mark) if row.mark else ""}" aria-hidden="true">{drawn}</svg>'
         f'<span class="val">{escape(number)}<span class="ci">{escape(opening + interval)}</span></span>'
         f'<span class="ver">{verdict}</span>'

@@ -216,7 +216,7 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
             f'<li><span class="k">{i}</span><div class="tq"><b>{escape(one.text or one.query)}</b>{small}{why}</div>'
             f'<span class="num">{one.before:.4f} → {one.after:.4f} {change}</span>{lists}'
         )
-    note = f'<p class="note">{page.prose(block.note)}</p>' if block.note else ""
+    note = f'<p class="cap">{page.prose(block.note)}</p>' if block.note else ""
     return f'<ol class="ql">{"".join(items)}</ol>{note}'
 
 

@@ -18,7 +18,8 @@ from rankscope.report.table import Cell, Table
 PAPER_ROWS, PAPER_COLUMNS = 200, 12  # a folded table with more rows or columns than this stays folded on paper
 LONG_HEADING = 20
 LONG_CELL = 32  # a cell of a number column that is longer than this is prose, and is broken into lines
-MOST_ON_PHONE = 3  # a table of so many columns is shown whole everywhere
+PHONE_WIDTH = 46  # a table of so many characters is shown whole everywhere
+LONGEST_NAME, LONGEST_HEADING = 18, 10  # what is longer is broken into lines
 
 VERDICTS: dict[str, doc.Mark] = {
     "better": "better",
@@ -69,7 +70,7 @@ def table_part(table: Table, label: str, page: Page, *, is_detail: bool) -> str:
         choice = f'<label class="all-columns"><input type="checkbox">Show all {n_columns} columns</label>'
     return (
         f'<div class="wide{" fold" if fold else ""}{fold}">{choice}'
-        f'<div class="scroll" role="region" tabindex="0" {label}><table {label}>'
+        f'<div class="scroll" role="group" tabindex="0" {label}><table {label}>'
         f"<thead><tr>{header}<tbody>\n{rows}</table></div></div>"
     )
 
@@ -77,10 +78,19 @@ def table_part(table: Table, label: str, page: Page, *, is_detail: bool) -> str:
 def columns_on_phone(table: Table) -> list[int]:
     """Return the columns that a phone shows: the name, and those that the table keeps or else its first number."""
     every = range(len(table.header))
-    if len(table.header) <= MOST_ON_PHONE or table.n_name_columns >= len(table.header):
+    if table.n_name_columns >= len(table.header) or width_on_phone(table) <= PHONE_WIDTH:
         return list(every)
     kept = [i for i in every[1:] if table.header[i] in table.keep]
     return [0, *(kept or [max(table.n_name_columns, 1)])]
+
+
+def width_on_phone(table: Table) -> int:
+    """Return about how many characters a table is wide where names and headings are broken into lines."""
+    total = 0
+    for i, text in enumerate(table.header):
+        longest = max((len(row[i].text) for row in table.rows), default=0)
+        total += 2 + max(min(len(text), LONGEST_HEADING), longest if i else min(longest, LONGEST_NAME))
+    return total
 
 
 def breakable(text: str, page: Page) -> str:
@@ -97,7 +107,7 @@ def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
         return f"<th scope=row{whole}>{escape(cell.text)}"
     if is_verdict and cell.text in VERDICTS:
         return f'<td class="n">{verdict_words(VERDICTS[cell.text], cell.text)}'
-    kind = "n" if i < n_names else "w" if len(cell.text) > LONG_CELL else ""
+    kind = "n" if i < n_names or is_verdict else "w" if len(cell.text) > LONG_CELL else ""
     text = escape(cell.text if i < n_names else with_minus(cell.text))
     if not text.isascii():
         text = SUPERSCRIPTS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)

@@ -184,7 +184,8 @@ def number_lines(block: doc.Block, width: int) -> Iterator[TextLine]:
 
 
 def facts_lines(block: doc.Facts, width: int) -> Iterator[TextLine]:
-    names, values = (common_width([getattr(fact, part) for fact in block.facts]) for part in ("label", "value"))
+    texts = [(fact.label, fact.value) for fact in block.facts]
+    names, values = (max(map(width_of, column)) for column in zip(*texts, strict=True)) if texts else (0, 0)
     for fact in block.facts:
         yield from hanging(
             f"{MARGIN}{padded(fact.label, names)}  ", f"{padded(fact.value, values)}  {fact.context}".rstrip(), width
@@ -231,13 +232,15 @@ def shares_lines(block: doc.Shares, width: int) -> Iterator[TextLine]:
 
 
 def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:
+    """Yield the answer, its reason on a line of its own below it, then what limits it."""
     if verdict.subject:
         yield TextLine(verdict.subject)
         yield TextLine()
-    statements = [("VERDICT", f"{verdict.headline} {verdict.reason}", STYLES[verdict.mark])]
+    statements = [("VERDICT", verdict.headline, STYLES[verdict.mark]), ("", verdict.reason, "")]
     statements += (("CAUTION", caution, STYLES["look"]) for caution in verdict.cautions)
     for word, text, style in statements:
-        yield from hanging(f"{MARGIN}{word:<{LABEL_WIDTH}}", text, width, style=f"bold {style}")
+        if text:
+            yield from hanging(f"{MARGIN}{word:<{LABEL_WIDTH}}", text, width, style=f"bold {style}".strip())
 
 
 def signals_lines(block: doc.Signals, width: int) -> Iterator[TextLine]:

@@ -19,7 +19,8 @@ from rankscope.report.tokens import variables
 
 SHOWN_ROWS = 12
 """Rows of a table; of more it is said how many there are."""
-SHOWN_COLUMNS = 6
+SHOWN_COLUMNS = 4
+"""Measures beside one another; more do not fit into the width of a notebook."""
 LONGEST_WORDS = 90
 """A longer text is cut; the whole of it appears when a pointer rests on it."""
 SHADES = tuple(reversed(RAMP))
@@ -42,7 +43,7 @@ CSS = (
     "border-bottom:1px solid var(--rs-line);color:inherit;max-width:34rem}"
     ".rs-card .rs-rows tbody th{font-weight:500}"
     ".rs-card .rs-rows .rs-n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-    ".rs-card .rs-rows b{font-weight:700}"
+    ".rs-card .rs-rows b{font-weight:700}.rs-card .rs-v{white-space:nowrap}"
 )
 
 
@@ -66,6 +67,11 @@ def quiet(*lines: str) -> str:
 def glyph(mark: Mark) -> str:
     """Return the shape of a verdict; one that is only probable is hollow."""
     return element("svg", shape_of(mark, 6, 6, 4.5), width=12, height=12, viewBox="0 0 12 12", aria_hidden="true")
+
+
+def verdict(mark: Mark, said: str) -> str:
+    """Return a verdict by its shape and its words, on one line."""
+    return f'<span class="rs-v">{glyph(mark)} {words(said)}</span>'
 
 
 def shape_of(mark: Mark, x: float, y: float, radius: float) -> str:

@@ -122,15 +122,15 @@ def scores_html(scores: Scores) -> str:
             f"{nb.cell_html(cell)}{interval_html(*means[name, measure].ends)}"
             for measure, cell in zip(measures, cells[name], strict=False)
         ]
-        rows.append([nb.words(name), axis.draw(first.value, *first.ends), *numbers])
-    hidden = len(scores.measures) - len(measures)
+        rows.append([nb.words(name), numbers[0], axis.draw(first.value, *first.ends), *numbers[1:]])
+    hidden = ", ".join(scores.measures[nb.SHOWN_COLUMNS :])
     answer = answer_of(scores, None)
     note = f"{counted(scores.qrels.n_queries, 'query')}; {percent(LEVEL)} intervals of the mean"
     bold = "; bold: the best of a measure" if any(cell.best for row in cells.values() for cell in row) else ""
     return nb.card(
         nb.headline(answer.headline),
-        nb.rows_html(["run", axis.words, *measures], rows, more=more, n_names=2),
-        nb.quiet(f"{note}{bold}", f"{hidden} more measures" if hidden > 0 else ""),
+        nb.rows_html(["run", measures[0], axis.words, *measures[1:]], rows, more=more),
+        nb.quiet(f"{note}{bold}", f"not shown here: {hidden}" if hidden else ""),
         nb.quiet(*evaluation.mean_notes(scores), *few(scores.notes)),
     )
 
@@ -278,20 +278,20 @@ def pairs_html(comparison: Comparison, pairs: Sequence[Any]) -> str:
             [
                 nb.words(pair.b),
                 *([] if comparison.baseline else [nb.words(pair.a)]),
-                f"{nb.glyph(mark)} {nb.words(short_words(pair.final_verdict.code, pair))}",
+                nb.verdict(mark, short_words(pair.final_verdict.code, pair)),
+                f"{nb.number(delta.text)} <small>{nb.number(interval.text)}</small>",
                 axis.draw(or_nan(pair.delta), or_nan(pair.ci.low), or_nan(pair.ci.high), mark),
                 nb.words(show(or_nan(pair.mean.a))),
                 nb.words(show(or_nan(pair.mean.b))),
-                f"{nb.number(delta.text)} <small>{nb.number(interval.text)}</small>",
                 nb.words(p.text),
             ]
         )
     against = [] if comparison.baseline else ["against"]
     means = [comparison.baseline or "mean of the other", "mean"]
-    header = ["system", *against, "verdict", axis.words, *means, "difference, interval", "p"]
+    header = ["system", *against, "verdict", "difference, interval", axis.words, *means, "p"]
     n_more = len(pairs) - len(shown)
     more = f"{n_more:,} more pairs; comparison.to_pandas() has all" if n_more > 0 else ""
-    return nb.rows_html(header, rows, n_names=3 + len(against), more=more)
+    return nb.rows_html(header, rows, n_names=2 + len(against), more=more)
 
 
 def comparison_columns(comparison: Comparison) -> list[TableColumn]:
@@ -436,7 +436,7 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
     marks: dict[str, doc.Mark] = {"serious": "worse", "moderate": "probably_worse", "remark": "note"}
     findings = [
         [
-            f"{nb.glyph(marks[finding.severity])} {nb.words(finding.severity)}",
+            nb.verdict(marks[finding.severity], finding.severity),
             f"{escaped(finding.what)}<br><small>{escaped(finding.helps)}</small>",
             f"{finding.n_queries} of {finding.of_queries}",
         ]

@@ -20,7 +20,7 @@ from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOp
 from rankscope.comparison.words import needed_docs, with_sides, with_words
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
-from rankscope.data.texts import Texts
+from rankscope.data.texts import Texts, files_among
 from rankscope.errors import InputError, OptionError, did_you_mean, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
@@ -161,7 +161,8 @@ def compare_runs(
     )
     comparison = with_sides(compare_groups(given, evidence), evidence)
     if table is not None or docs is not None:
-        comparison = with_words(comparison, rankings.texts_of(needed_docs(comparison)))
+        texts = rankings.texts_of(needed_docs(comparison))
+        comparison = with_words(comparison, replace(texts, files=files_among(queries=request.queries, docs=docs)))
     return comparison.with_rankings(rankings)
 
 

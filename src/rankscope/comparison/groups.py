@@ -36,6 +36,7 @@ from rankscope.comparison.request import CompareRequest, Settings
 from rankscope.comparison.verdict import MIN_UNITS, VerdictContext, verdict_of
 from rankscope.data.queries import QueryTable
 from rankscope.data.sources import Origin
+from rankscope.data.texts import beginning, one_line
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
@@ -58,6 +59,8 @@ FULL_BELOW = 1_000
 WORDS = (4, 8, 15)
 RELEVANT = (2, 5, 20)
 """Where the ranges of query length in words, and of the number of relevant docs, begin anew."""
+SHORT_TEXT = 60
+"""So much of a query's text is quoted within a sentence."""
 
 
 class ComparisonInput(Record, eq=False):
@@ -297,7 +300,11 @@ def pair_results(
     evidence: GroupEvidence | None,
 ) -> Iterator[PairResult]:
     """Yield every pair of a group by the primary measure, with its verdict, followed by the other measures."""
-    unit_names = tuple(given.units.names(given.ids))
+    texts = {} if given.queries is None else given.queries.texts or {}
+    unit_names = tuple(
+        f"{name} (“{beginning(one_line(texts[name]), SHORT_TEXT)}”)" if texts.get(name) else name
+        for name in given.units.names(given.ids)
+    )
     for (a, b), of_pair in groupby(tested, key=lambda each: (each.contest.a, each.contest.b)):
         main, *others = of_pair
         context = VerdictContext(

@@ -94,7 +94,7 @@ class CompareRequest(Options):
     by: str | tuple[str, ...] = ()
     """attributes of queries to report separately"""
     queries: Any = None
-    """attributes of queries: {files}, or TREC topics"""
+    """texts and attributes of queries: {files}, or TREC topics; reports show what was asked"""
     all_pairs: bool = False
     """compare each run with each, as one family"""
     correction: str = "maxt"
@@ -133,7 +133,7 @@ class CompareRequest(Options):
     embeddings: Any = None
     """for measures by embedding: as for rankscope evaluate"""
     docs: Any = None
-    """for measures by topic, source, date …: as for rankscope evaluate"""
+    """titles and texts, which reports show, and fields for measures by topic, source, date …"""
     ontology: Any = None
     """for measures by ontology: as for rankscope evaluate"""
     unjudged_queries: str | None = None

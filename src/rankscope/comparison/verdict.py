@@ -308,6 +308,12 @@ def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:
     if min(share_a, share_b) >= 1:
         return
     among = "results" if judged.depth is None else f"first {judged.depth} results"
+    shares = f"Unjudged: {1 - share_b:.0%} of {pair.b}'s {among}, {1 - share_a:.0%} of {pair.a}'s."
+    yield f"{shares} {turning_words(code, check)}"
+
+
+def turning_words(code: Code, check: UnjudgedCheck) -> str:
+    """Say which share of relevant docs among the unjudged ones would turn a verdict."""
     theirs, typical = f"{check.system}'s unjudged results", f" {typical_words(check)}"
     if code == "same" or (check.strength == "stands" and not check.tipping_point_known):
         then = f"It holds even if {check.tested_share:.0%} of {theirs} are relevant."
@@ -317,7 +323,7 @@ def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:
         then = f"The difference would turn only if more than {check.tipping_point:.0%} of {theirs} were relevant."
     else:
         then, typical = f"No share of relevant docs among {theirs} could turn the difference.", ""
-    yield f"Unjudged: {1 - share_b:.0%} of {pair.b}'s {among}, {1 - share_a:.0%} of {pair.a}'s. {then}{typical}"
+    return f"{then}{typical}"
 
 
 def measure_words(pair: PairResult) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from rankscope.data.docs import DocTable
@@ -37,6 +38,8 @@ class Texts(LightRecord, eq=False):
     queries: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     bodies: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Where they were read from: the paths of `queries` and `docs`, where these are files."""
 
     @classmethod
     def of(cls, *, queries: Any = None, docs: Any = None, only: Iterable[str] | None = None) -> Texts:
@@ -53,7 +56,7 @@ class Texts(LightRecord, eq=False):
             table = load_docs(docs, only=None if only is None else frozenset(only))
         roles = match_columns(list(table.fields), {role: DOC_COLUMNS[role] for role in ("title", "text")})
         titles, bodies = (texts_in(table.fields.get(roles.get(role, ""), {})) for role in ("title", "text"))
-        return cls(asked, titles, bodies)
+        return cls(asked, titles, bodies, files_among(queries=queries, docs=docs))
 
     def query(self, query: str) -> str:
         """Return what was asked, on one line."""
@@ -76,6 +79,11 @@ class Texts(LightRecord, eq=False):
                 last = end
         pieces += [(text[last:stop], False), ("…" if stop < len(text) else "", False)]
         return tuple(piece for piece in pieces if piece[0])
+
+
+def files_among(**given: Any) -> dict[str, str]:
+    """Return what is given as a file, by its name."""
+    return {name: str(path) for name, path in given.items() if isinstance(path, str | Path)}
 
 
 def texts_in(cells: Mapping[str, Any]) -> dict[str, str]:

@@ -43,7 +43,7 @@ def changed_queries(comparison: Comparison, pair: PairResult) -> Iterator[Change
         if listed[n_first:]:
             left = len(changes) - len(listed)
             smaller = f"{left:,} more {plural} are smaller." if left else ""
-            title = f"Further {plural}"
+            title = f"Further {plural}: {n_first + 1} to {len(listed)} of {len(changes)}"
             further.append(ChangedQueries(title, tuple(listed[n_first:]), n_first + 1, note=smaller, folded=True))
     yield from further
 
@@ -68,7 +68,8 @@ def how_to_see(comparison: Comparison, group: QueryGroup, pair: PairResult) -> s
     files = (comparison.qrels.path or "QRELS", path_of[pair.a] or pair.a, path_of[pair.b] or pair.b)
     measure = "" if pair.measure == "nDCG@10" else f" -m {shlex.quote(pair.measure)}"
     profile = f" --profile {comparison.profile}" if comparison.profile else ""
-    command = f"rankscope show {shlex.join(files)}{measure}{profile}"
+    words = "".join(f" --{name} {shlex.quote(path)}" for name, path in comparison.texts.files.items())
+    command = f"rankscope show {shlex.join(files)}{measure}{profile}{words}"
     if group.name is None and not group.uncounted:
         return f"Both rankings of any query: {command} --loss 1 for the first loss, --gain 1 or --query ID for others."
     return f"Both rankings of any query: {command} --query ID"
@@ -99,7 +100,13 @@ def what_happened(sides: SideBySide, sign: float) -> str:
         crossed = [one for one, (before, after) in zip(made, inside, strict=True) if after and not before]
         moved = [one for one, both in zip(made, inside, strict=True) if all(both) and rank_change(one) < 0]
         verbs = (f"came into {among}", "rose")
-    return ", ".join(words_for(docs, verb, sides) for docs, verb in zip((crossed, moved), verbs, strict=True) if docs)
+    against = [one for one in sides.changes if one.is_relevant and one.change * difference < 0]
+    ways = [(is_within(one.rank_a, depth), is_within(one.rank_b, depth)) for one in against]
+    n_back = sum(after and not before if is_loss else before and not after for before, after in ways)
+    words = [words_for(docs, verb, sides) for docs, verb in zip((crossed, moved), verbs, strict=True) if docs]
+    if words and n_back:
+        words.append(f"while {n_back} {'came in' if is_loss else 'left'}")
+    return ", ".join(words)
 
 
 def rank_change(one: DocChange) -> int:

@@ -182,6 +182,8 @@ def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
         if verdict.code == "too_few":
             words.append(wording.small_set_words(item))
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
+        if item.unjudged is not None and item.unjudged.strength == "cautious":
+            words += wording.unjudged_words(verdict.code, item)
         words += parts.missing_words(item, comparison.texts)
         if words:
             said.append(f"{item.b} vs {item.a}: {' '.join(words)}")
@@ -359,6 +361,8 @@ def judged_signal(pair: PairResult) -> doc.Signal:
     if check is None:
         return doc.Signal("Judgments", "note", f"{words} The others count as not relevant.")
     mark, outcome = CHECKED[check.strength]
+    if check.strength == "stands":
+        outcome = f"{outcome} {wording.turning_words(pair.final_verdict.code, check)}"
     return doc.Signal("Judgments", mark, f"{words} {outcome}")
 
 

@@ -21,6 +21,7 @@ from rankscope.comparison.verdict import (
     interval_words,
     measure_words,
     unit_word,
+    unjudged_words,
     with_sign,
 )
 from rankscope.data.texts import Texts, beginning
@@ -91,7 +92,7 @@ def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Fac
     digits, facts = decimals(pair), []
     if pair.mean.a is not None and pair.mean.b is not None:
         a, b = pair.mean.a, pair.mean.b
-        share = f"{abs(b - a) / abs(a):.0%} {'higher' if b > a else 'lower'}" if a and b != a else ""
+        share = relative_words(a, b)
         facts.append(Fact(f"{measure_words(pair)}, {pair.a} → {pair.b}", f"{a:.{digits}f} → {b:.{digits}f}", share))
     if pair.delta is not None:
         facts.append(Fact("Difference", with_sign(pair.delta, pair), interval_words(pair)))
@@ -106,6 +107,14 @@ def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Fac
     return Facts(in_group("In numbers", group), tuple(facts))
 
 
+def relative_words(a: float, b: float) -> str:
+    """Say by how much of the one the other is higher or lower; nothing where that is less than can be shown."""
+    share = abs(b - a) / abs(a) if a else 0.0
+    if share < 0.0005:
+        return ""
+    return f"{share:.{0 if share >= 0.1 else 1}%} {'higher' if b > a else 'lower'}"
+
+
 def zero_words(pair: PairResult) -> str:
     """Say what a score of 0 means, where that is known."""
     measure = known_measure(pair.measure)
@@ -117,12 +126,15 @@ def zero_words(pair: PairResult) -> str:
 def verdict_block(pair: PairResult, group: QueryGroup, texts: Texts = NO_TEXTS) -> VerdictBlock:
     verdict = pair.final_verdict
     subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
+    is_safe = pair.unjudged is not None and pair.unjudged.strength == "stands"  # then the checks say so
+    known = set(unjudged_words(verdict.code, pair)) if is_safe else set()
+    cautions = [caution for caution in verdict.cautions if caution not in known]
     return VerdictBlock(
         verdict.text,
         verdict.reason,
         VERDICT_MARKS[verdict.code],
         subject,
-        (*verdict.cautions, *missing_words(pair, texts)),
+        (*cautions, *missing_words(pair, texts)),
     )
 
 

@@ -44,6 +44,19 @@ CURES: dict[LostTo, tuple[str, ...]] = {
     "not_retrieved": ("zero_hits", "pool_ceiling", "precise_but_incomplete"),
 }
 """The findings that are about each kind of loss."""
+LOSS_NAMES: dict[LostTo, str] = {
+    "order": "lost to order",
+    "ranked_low": "lost to ranking low",
+    "not_answered": "lost to no answer",
+    "not_retrieved": "lost to not retrieving",
+}
+GENERAL_STEPS: dict[LostTo, str] = {
+    "order": "re-rank the first {k} docs, so that the relevant ones come first",
+    "ranked_low": "re-rank more than the first {k} docs, or weigh what tells the relevant ones apart",
+    "not_answered": "find out why these queries have no docs",
+    "not_retrieved": "retrieve more: expand queries, add another retriever, or index what these docs say",
+}
+"""What usually helps against each kind of loss, where no finding says more."""
 
 
 def report_of(diagnosis: Diagnosis, *, command: str = "", per_query: bool = False) -> Report:
@@ -108,12 +121,12 @@ def shares_of(diagnosis: Diagnosis) -> Iterator[Share]:
     losses, k, depth = diagnosis.losses, diagnosis.k, diagnosis.pool[-1].depth
     below = f"relevant docs at ranks {k + 1} to {depth}" if depth > k else f"no list goes beyond rank {depth}"
     yield Share("reached", losses.score, "")
-    yield Share("lost to order", losses.order, f"relevant docs in the top {k}, but not at its first ranks")
-    yield Share("lost to ranking low", losses.ranked_low, below)
+    yield Share(LOSS_NAMES["order"], losses.order, f"relevant docs in the top {k}, but not at its first ranks")
+    yield Share(LOSS_NAMES["ranked_low"], losses.ranked_low, below)
     outside = f"relevant docs that are not among the first {depth}"
-    yield Share("lost to not retrieving", losses.not_retrieved, outside)
+    yield Share(LOSS_NAMES["not_retrieved"], losses.not_retrieved, outside)
     if losses.not_answered:
-        yield Share("lost to no answer", losses.not_answered, "queries for which the run has no docs")
+        yield Share(LOSS_NAMES["not_answered"], losses.not_answered, "queries for which the run has no docs")
 
 
 def steps_blocks(diagnosis: Diagnosis) -> Iterator[Bullets]:
@@ -122,6 +135,10 @@ def steps_blocks(diagnosis: Diagnosis) -> Iterator[Bullets]:
         f"{sentence(name_of(finding))} ({finding.n_queries:,} of {queries(finding.of_queries)}): {finding.helps}"
         for finding in advised(diagnosis)
     ]
+    largest = diagnosis.losses.largest
+    said = {finding.code for finding in advised(diagnosis)}
+    if largest is not None and not diagnosis.is_fine and said.isdisjoint(CURES[largest]):
+        steps.insert(0, f"{sentence(LOSS_NAMES[largest])}: {GENERAL_STEPS[largest].format(k=diagnosis.k)}")
     if steps:
         yield Bullets("What usually helps", tuple(steps), numbered=True)
 

@@ -85,7 +85,7 @@ def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Sec
     place = {row.system: i for i, row in enumerate(group.leaderboard)}
     best = min(found, key=lambda one: place.get(one.run, len(place)))
     blocks += [Paragraph(diagnosis_words(best)), *steps_blocks(best), *worst_blocks(best)]
-    others = [name for name in comparison.systems if name not in [one.run for one in found]]
+    others = [name for name in comparison.systems_in_order(group) if name not in [one.run for one in found]]
     if others:
         blocks.append(Paragraph(others_words(others)))
     title = "What is still lost, and what usually helps"
@@ -120,17 +120,15 @@ def others_words(names: Sequence[str]) -> str:
 
 
 def moved_words(before: Diagnosis, after: Diagnosis) -> str:
-    """Say which loss became smaller from one run to the other, and which one larger."""
+    """Say which losses became smaller from one run to the other, and which larger; they add up to the difference."""
     parts = {name: after_value - before_value for name, before_value, after_value in moved_parts(before, after)}
-    lost = {name: change for name, change in parts.items() if name != "reached"}
-    most, least = min(lost, key=lambda name: lost[name]), max(lost, key=lambda name: lost[name])
+    lost = {name: change for name, change in parts.items() if name != "reached" and abs(change) >= SHOWN_CHANGE}
     scores = f"from {before.losses.score:.4f} to {after.losses.score:.4f}"
     words = f"From {before.run} to {after.run}, {after.measure} goes {scores}"
-    moves = []
-    if lost[most] <= -SHOWN_CHANGE:
-        moves.append(f"{-lost[most]:.4f} less is {most}")
-    if lost[least] >= SHOWN_CHANGE:
-        moves.append(f"{lost[least]:.4f} more is {least}")
+    moves = [
+        f"{abs(change):.4f} {'less' if change < 0 else 'more'} is {name}"
+        for name, change in sorted(lost.items(), key=lambda part: -abs(part[1]))
+    ]
     return f"{words}: {', '.join(moves)}." if moves else f"{words}, and no kind of loss changes."
 
 

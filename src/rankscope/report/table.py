@@ -13,6 +13,8 @@ from rankscope.printable import printable
 
 _GAP = "   "
 BEST = "bold green"
+MARKED = "marked as best"
+"""How a note begins that says what is marked in its table, where that is not the best value alone."""
 
 
 class Cell(LightRecord, many=True):
@@ -147,7 +149,11 @@ def width_of(text: str) -> int:
 
 def shown_notes(table: Table) -> list[str]:
     """Return the notes, with what the mark means where there is one."""
-    return [*table.notes, "* the best value"] if marked_columns(table) else list(table.notes)
+    if not marked_columns(table):
+        return list(table.notes)
+    if any(note.startswith(MARKED) for note in table.notes):
+        return [f"* {note}" if note.startswith(MARKED) else note for note in table.notes]
+    return [*table.notes, "* the best value"]
 
 
 def rich_table(table: Table) -> Any:

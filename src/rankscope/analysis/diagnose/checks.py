@@ -112,7 +112,8 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         code="poor_order",
-        what="poor order: the same top {k} in their best order would gain {limit.ORDER_LOSS} nDCG@{k} or more",
+        what="poor order: the top {k} holds several relevant docs, and its best order would gain {limit.ORDER_LOSS} "
+        "nDCG@{k} or more",
         # with a single relevant doc in the top, its place is a matter of the first hit
         shows=lambda view: (view.reordered - view.score >= limit.ORDER_LOSS) & (view.found(view.k) > 1),
         worst=lambda view: view.reordered - view.score,

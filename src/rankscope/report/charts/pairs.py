@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Literal, Self
 
 from rankscope.comparison.records import Comparison, PairResult
+from rankscope.data.texts import beginning
 from rankscope.printable import counted
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
@@ -81,6 +82,8 @@ class DifferencesChart(PairChart):
 
     queries: Sequence[str]
     values: Sequence[float]
+    texts: Mapping[str, str] = {}
+    """What was asked, where that is known."""
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> DifferencesChart:
@@ -88,7 +91,8 @@ class DifferencesChart(PairChart):
         queries, a, b = pair_scores(comparison, pair)
         title = f"{pair.b} minus {pair.a}, query by query"
         options = pair_options(comparison, pair, cls.kind)
-        return cls(queries, paired_differences(a, b).tolist(), title=title, **options)
+        texts = {query: beginning(text, 60) for query in queries if (text := comparison.texts.query(query))}
+        return cls(queries, paired_differences(a, b).tolist(), texts, title=title, **options)
 
     def checked(self) -> Self:
         n.require(self.queries, "queries")
@@ -110,11 +114,14 @@ class DifferencesChart(PairChart):
     def counts(self) -> dict[BetterSide, int]:
         return {side: len(members) for side, members in self.sides.items()}
 
+    def name_of(self, query: str) -> str:
+        return f"“{self.texts[query]}”" if query in self.texts else f"query {query}"
+
     @property
     def extremes(self) -> str:
         gains, losses = self.sides["second"], self.sides["first"]
-        gain = f"largest gain {n.signed(gains[0][1])} (query {gains[0][0]})" if gains else "no gain"
-        loss = f"largest loss {n.signed(losses[-1][1])} (query {losses[-1][0]})" if losses else "no loss"
+        gain = f"largest gain {n.signed(gains[0][1])} ({self.name_of(gains[0][0])})" if gains else "no gain"
+        loss = f"largest loss {n.signed(losses[-1][1])} ({self.name_of(losses[-1][0])})" if losses else "no loss"
         return f"{gain}, {loss}"
 
     def records(self) -> list[dict[str, Any]]:
@@ -142,7 +149,11 @@ class DifferencesChart(PairChart):
             for i, (query, value) in enumerate(side, start):
                 top, bottom = sorted((scale(value), scale(0)))
                 left = box.left + i * step + gap / 2
-                bars.append(rectangle(left, top, left + step - gap, bottom, tip(f"{query}: {n.signed(value)}")))
+                bars.append(
+                    rectangle(
+                        left, top, left + step - gap, bottom, tip(f"{self.texts.get(query, query)}: {n.signed(value)}")
+                    )
+                )
             drawing.add(group(bars, fill=fill))
         drawing.add(straight(box.left, scale(0), box.right, scale(0), stroke=FG))
         drawing.y = box.bottom + 2

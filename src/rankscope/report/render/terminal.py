@@ -211,9 +211,10 @@ def changed_lines(block: doc.ChangedQueries, width: int, *, details: bool) -> It
     number_width = len(str(block.first + len(block.queries) - 1))
     for i, (one, score) in enumerate(zip(block.queries, scores, strict=True), block.first):
         margin = f"{MARGIN}{i:>{number_width}}. {SHAPES[one.mark]} {padded(score, scores_width)}  "
-        name = f"{one.text} ({one.query})" if one.text else one.query
-        shown = name if details else cut(name, max(width - width_of(margin), NARROWEST_TEXT))
-        yield from hanging(margin, shown, width, style=STYLES[one.mark])
+        small = f" ({one.query})" if one.text else ""
+        room = max(width - width_of(margin), NARROWEST_TEXT) - width_of(small)
+        shown = (one.text or one.query) if details else cut(one.text or one.query, max(room, NARROWEST_TEXT // 2))
+        yield from hanging(margin, f"{shown}{small}", width, style=STYLES[one.mark])
         if one.why:
             yield from hanging(" " * width_of(margin), one.why, width)
     if block.note:

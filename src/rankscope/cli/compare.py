@@ -286,4 +286,16 @@ def settling_rows(comparison: Comparison) -> list[dict[str, Any]]:
             ranks = {"swing": doc.swing, "rank_a": doc.rank_a, "rank_b": doc.rank_b, "a": item.a, "b": item.b}
             row = {"query": doc.query, "doc": doc.doc, **words, "grade": None, **ranks}
             rows.setdefault((doc.query, doc.doc), row)
-    return list(rows.values())
+    return by_query(list(rows.values()))
+
+
+def by_query(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the docs of a query one after the other, the queries that matter most first.
+
+    The docs that matter most are often those of one system; who judges the first half of these alone would help it.
+    """
+    most: dict[str, float] = {}
+    for row in rows:
+        most[row["query"]] = max(most.get(row["query"], 0.0), row["swing"] or 0.0)
+    place = {query: i for i, query in enumerate(sorted(most, key=lambda query: -most[query]))}
+    return sorted(rows, key=lambda row: place[row["query"]])

@@ -39,6 +39,7 @@ SHOWN_FAILURES = 20
 SHOWN_REASONS = 5
 """So many reasons why queries failed are listed for a system, unless details are wanted."""
 LEFT_OUT = "left out of the comparison"
+WARNING = "Warning: "
 """Notes with these words belong to the answer."""
 LATENCY_NOTE = (
     "latency: of single queries, without the first ones after a start; queries/s: in batches where the system takes "
@@ -219,8 +220,15 @@ def result_cautions(result: CollectionResult, primary: str) -> Iterator[str]:
     for system in result.left_out:
         if system.finding is not None:
             yield f"{system.name} is left out: {system.finding.in_one_line}. To fix it, {system.finding.hint}."
-    yield from (note for note in result.notes if LEFT_OUT in note)
+    for note in filter(is_caution, result.notes):
+        words = note.removeprefix(WARNING)
+        yield words[:1].upper() + words[1:]
     yield from (failure_words(system, result, primary) for system in result.systems if system.failures)
+
+
+def is_caution(note: str) -> bool:
+    """Tell whether a note limits the answer, so that it stands beside it."""
+    return LEFT_OUT in note or note.startswith(WARNING)
 
 
 def first_blocks(
@@ -238,7 +246,7 @@ def first_blocks(
         yield from evaluation_report.words_block(result.scores, project.bands)
     if with_figures and result.scores is not None:
         yield from figures("relevance_diversity", "scores", result.scores, project.primary)
-    notes = [*reuse_notes(result), *(note for note in result.notes if LEFT_OUT not in note)]
+    notes = [*(note for note in result.notes if not is_caution(note)), *reuse_notes(result)]
     if notes:
         yield Bullets("To know", tuple(notes))
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from rankscope.analysis.side_by_side import DocChange, SideBySide
 from rankscope.comparison.records import Comparison, PairResult, QueryChange, QueryGroup
 from rankscope.comparison.words import SHOWN_SIDES, changes_of
-from rankscope.data.texts import one_line
+from rankscope.data.texts import beginning, one_line
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report.document import ChangedQueries, ChangedQuery
+from rankscope.report.words import LONGEST_TEXT
 
 FURTHER = 15
 """Losses, and gains, that follow the first ones, folded."""
@@ -51,7 +52,7 @@ def changed_queries(comparison: Comparison, pair: PairResult) -> Iterator[Change
 def changed_query(pair: PairResult, change: QueryChange, sides: SideBySide | None) -> ChangedQuery:
     return ChangedQuery(
         query=change.query,
-        text=one_line(change.text or ""),
+        text=beginning(one_line(change.text or ""), LONGEST_TEXT),
         before=change.a,
         after=change.b,
         mark="better" if pair.sign * change.delta > 0 else "worse",

@@ -67,7 +67,7 @@ NO_TEXTS = Texts()
 SHORT_QUERY = 40
 """So much of a query's text is quoted within a sentence."""
 SHOWN_DOCS = 20
-"""A longer list of docs to judge is folded."""
+"""So many docs to judge are listed."""
 
 
 def in_group(title: str, group: QueryGroup) -> str:
@@ -367,9 +367,10 @@ def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
     if found:
         yield TableBlock("Where the difference sits", strata_rows(comparison, pair, found))
     elif others:
-        names = ", ".join(dict.fromkeys(part.attribute for part in others))
+        names = " and by ".join(dict.fromkeys(part.attribute for part in others))
         yield Paragraph(
-            f"By {names} no part of the queries could be shown to differ from the rest ({len(others)} looked at)."
+            f"Divided by {names}, no part of the queries could be shown to differ from the rest "
+            f"({counted(len(others), 'part')} looked at)."
         )
 
 
@@ -475,9 +476,14 @@ def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
                 Cell(f"{or_nan(doc.swing):.4f}", raw=raw(doc.swing)),
                 *rank_cells(doc),
             ]
-            for doc in pair.settle
+            for doc in pair.settle[:SHOWN_DOCS]
         ]
         header = ["query", "id", "doc", "doc id", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
-        title = f"{len(pair.settle)} judgments that would settle who is ahead, best first"
-        table = without_empty(Table(header, rows, n_name_columns=4), "id", "doc id")
-        yield TableBlock(title, table, folded=len(pair.settle) > SHOWN_DOCS)
+        title = f"{counted(len(pair.settle), 'judgment')} that would settle who is ahead, best first"
+        notes = []
+        if len(pair.settle) > SHOWN_DOCS:
+            notes = [
+                f"the first {SHOWN_DOCS}; rankscope compare --settle FILE.csv writes all, to be judged and given back"
+            ]
+        table = without_empty(Table(header, rows, n_name_columns=4, notes=notes), "id", "doc id")
+        yield TableBlock(title, table)

@@ -216,11 +216,14 @@ def best_values(scores: Scores) -> dict[str, float]:
     best = {}
     for measure in scores.measures:
         values = [value for each in means if not math.isnan(value := each[measure].value)]
-        if measure.startswith("Judged"):  # how much is judged says nothing about how good a run is
-            continue
-        if len(set(values)) > 1 and is_over_same_queries(scores, measure):
+        if len(set(values)) > 1 and is_quality(measure) and is_over_same_queries(scores, measure):
             best[measure] = min(values) if measure in lower else max(values)
     return best
+
+
+def is_quality(measure: str) -> bool:
+    """Tell whether a measure says how good a run is; the share of judged docs does not."""
+    return not measure.startswith("Judged")
 
 
 def counts_among(scores: Scores) -> set[str]:

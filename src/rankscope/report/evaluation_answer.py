@@ -142,9 +142,9 @@ def facts_of(scores: Scores, data: RunData | None, comparison: Comparison | None
         yield Fact("Not told apart from it", f"{n_open} of {len(codes)}", "others, by the verdicts on all pairs")
     seen = what_is_seen(run, data)
     if SEEN[0] in seen:
-        yield Fact("First result relevant", among(seen[SEEN[0]] == 1), f"{whose}queries")
+        yield Fact("First result relevant", f"{among(seen[SEEN[0]] == 1)} queries", whose.removesuffix(", "))
     if SEEN[1] in seen:
-        yield Fact(f"Nothing relevant in top {DEPTH}", among(seen[SEEN[1]] == 0), f"{whose}queries")
+        yield Fact(f"Nothing relevant in top {DEPTH}", f"{among(seen[SEEN[1]] == 0)} queries", whose.removesuffix(", "))
     if SEEN[2] in seen and len(seen[SEEN[2]]):
         yield Fact(f"Judged in top {DEPTH}", f"{seen[SEEN[2]].mean():.0%}", f"{whose}mean over its queries")
     if len(scores) == 1 and scores.policies:

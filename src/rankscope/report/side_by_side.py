@@ -10,15 +10,16 @@ from rankscope.data.texts import Snippet, beginning
 from rankscope.printable import counted
 from rankscope.report.document import Block, Bullets, Paragraph, Report, SideBySideBlock, TableBlock
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import LONGEST_TEXT
 
-TITLE_WIDTH = 40
+TITLE_WIDTH = 32
 QUERY_WIDTH = 60
 N_LISTED = 10
 """Losses and gains that are listed."""
 
 
 def side_by_side_report(found: SideBySide) -> Report:
-    asked = f"“{found.query_text}”" if found.query_text else f"Query {found.query}"
+    asked = f"“{beginning(found.query_text, LONGEST_TEXT)}”" if found.query_text else f"Query {found.query}"
     small_print = f" (query {found.query})" if found.query_text else ""
     blocks: list[Block] = [Paragraph(score_sentence(found)), SideBySideBlock("", found, ranking_table(found))]
     if items := tuple(change_items(found)):
@@ -74,7 +75,9 @@ def place_text(doc: ShownDoc | None) -> str:
 
 
 def name_text(doc: ShownDoc | None) -> str:
-    return "" if doc is None else beginning(doc.title, TITLE_WIDTH) or doc.doc
+    if doc is None:
+        return ""
+    return f"{beginning(doc.title, TITLE_WIDTH)} ({doc.doc})" if doc.title and doc.title != doc.doc else doc.doc
 
 
 COLUMNS: dict[str, Callable[[ShownDoc | None], str]] = {
@@ -123,7 +126,7 @@ def change_table(found: ScoreChanges, changes: Sequence[ScoreChange], name: str)
     rows = [
         [
             Cell(f"{i}"),
-            Cell(beginning(one.text, QUERY_WIDTH) or one.query),
+            Cell(f"{beginning(one.text, QUERY_WIDTH)} ({one.query})" if one.text else one.query),
             *(Cell(f"{score:.4f}", raw=repr(score)) for score in (one.score_a, one.score_b)),
             Cell(f"{one.score_b - one.score_a:+.4f}", raw=repr(one.score_b - one.score_a)),
         ]

@@ -9,6 +9,8 @@ from rankscope.report.table import Cell, Table
 QUERY_WIDTH = 60
 TITLE_WIDTH = 40
 """Longer texts of queries, and titles, are shortened; a page shows them whole on hover."""
+LONGEST_TEXT = 300
+"""So much of a text is whole: a query may be a page of a document."""
 
 
 def query_cells(query: str, text: str | None) -> list[Cell]:
@@ -33,7 +35,7 @@ def words_and_id(name: str, words: str | None, width: int) -> list[Cell]:
 
 def shortened_cell(text: str, width: int) -> Cell:
     short = beginning(text, width)
-    return Cell(short, full="" if short == text else text)
+    return Cell(short, full="" if short == text else beginning(text, LONGEST_TEXT))
 
 
 def without_empty(table: Table, *headings: str) -> Table:

@@ -32,7 +32,7 @@ from rankscope.report.charts.sources import (
     weighted_words,
 )
 from rankscope.report.document import Mark
-from rankscope.report.evaluation import no_best_words, primary_of
+from rankscope.report.evaluation import is_quality, no_best_words, primary_of
 from rankscope.report.means import mean_of
 from rankscope.report.paper import scores_in_order
 from rankscope.stats.interval import LEVEL, percent
@@ -309,12 +309,14 @@ class SystemsChart(HeatChart):
         found: dict[str, float] = {}
         for cell in self.cells:
             pick = min if self.better.get(cell.column) == "lower" else max
-            if math.isfinite(cell.value) and cell.column not in self.without_best:
+            if math.isfinite(cell.value) and cell.column not in self.without_best and is_quality(cell.column):
                 found[cell.column] = pick(found.get(cell.column, cell.value), cell.value)
         return found
 
     def look_of(self, cell: HeatCell) -> CellShade:
         bold = cell.value == self.best_values.get(cell.column)
+        if not is_quality(cell.column):
+            return CellShade(BG)
         if self.baseline is not None:
             if cell.column not in self.found:
                 return CellShade(BG, bold=bold)

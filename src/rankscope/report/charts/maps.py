@@ -135,7 +135,7 @@ class MapChart(Chart):
         keys = [(sample, "no other system is better in both")]
         if len(self.front) < len(self.placed):
             hollow = marker("disc", SWATCH / 2, 0, 4.5, fill=BG, stroke=MUTED, stroke_width=1.5)
-            keys.append((hollow, "another one is"))
+            keys.append((hollow, "another system is better in both"))
         drawing.legend(keys)
         height = 400 if drawing.layout.is_wide else 320
         x_label, y_label = self.axis_labels

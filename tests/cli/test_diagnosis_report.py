@@ -206,7 +206,8 @@ def test_a_comparison_says_how_the_loss_moved():
     check_shares(old, OLD_PARTS)
     check_shares(new, NEW_PARTS)
     moved = blocks_of(section, Paragraph)[0].text
-    assert moved == "From old to new, nDCG@2 goes from 0.3262 to 0.6000: 0.2000 less is lost to ranking low."
+    goes = "From old to new, nDCG@2 goes from 0.3262 to 0.6000"
+    assert moved == f"{goes}: 0.2000 less is lost to ranking low, 0.0738 less is lost to order."
     worst = next(block for block in blocks_of(section, Bullets) if block.title.startswith("The worst"))
     assert {item.partition(" (")[0] for item in worst.items} == {"“five”", "“why is the sky blue”"}
 

@@ -188,3 +188,13 @@ def test_embeddings(ending, compression, tmp_path):
     content = WRITE[ending]([{"id": "d1", "vector": [1.0, 2.0]}, {"id": "d2", "vector": [3.0, 4.0]}])
     path.write_bytes(COMPRESS[compression](content))
     assert load_embeddings(path).vectors.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_table_in_which_every_id_is_missing(tmp_path, ending):
+    path = tmp_path / f"qrels.{ending}"
+    missing = pl.Series("query", [None, None], dtype=pl.Float64)
+    table = pl.DataFrame([missing, pl.Series("doc", ["a", "b"]), pl.Series("grade", [1, 0])])
+    (table.write_parquet if ending == "parquet" else table.write_ipc)(path)
+    with pytest.raises(rs.errors.InputError, match="the query id is missing"):
+        rs.load_qrels(path)

@@ -127,7 +127,8 @@ def id_column(column: pl.Series) -> pl.Series:
     import polars as pl
 
     if not (column.dtype.is_integer() or column.dtype in {pl.String, pl.Categorical, pl.Enum, pl.Binary, pl.Null}):
-        as_id(column.drop_nulls()[0], what=column.name)
+        for value in column.drop_nulls().head(1):  # there is none where every id is missing
+            as_id(value, what=column.name)
     try:
         return column.cast(pl.String)
     except pl.exceptions.PolarsError as error:

@@ -38,7 +38,7 @@ SIGNS: dict[Code, tuple[str, str]] = {
     "too_few": ("", ""),
     "cannot_tell": ("", ""),
 }
-"""How a system stands to the baseline: the sign, and what it means; those without a sign are told apart by nothing."""
+"""How a system stands to the baseline: the sign, and what it means; nothing separates those without a sign from it."""
 
 
 class PaperTable(LightRecord):

@@ -41,14 +41,7 @@ def best_first(scores: Scores) -> Scores:
     Where the means are not over the same queries there is no such order, and the runs stay as they were given.
     """
     primary = primary_of(scores)
-    if not is_over_same_queries(scores, primary):
-        return scores
-
-    def place(run: RunScores) -> tuple[bool, float]:
-        value = run.aggregate_of(primary).value
-        return math.isnan(value), value if primary in run.lower_is_better else -value
-
-    return replace(scores, runs=tuple(sorted(scores.runs, key=place)))
+    return scores.sorted(primary) if is_over_same_queries(scores, primary) else scores
 
 
 def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:

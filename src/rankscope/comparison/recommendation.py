@@ -6,7 +6,7 @@
 | prefer | it is probably better | that one |
 | keep | no other system is better, or shown to be | the baseline |
 | either | no difference, or none that matters | all of them |
-| choose | all pairs are compared, and some are not told apart from the leader | those, the leader first |
+| choose | all pairs are compared, and no verdict sets some apart from the leader | those, the leader first |
 | none | not comparable, too few queries, or means over different queries | none |
 | by_group | groups of queries, such as languages, call for different things | none |
 """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
 
 USUAL_FORMAT = "trec"
-"""What nobody needs to be told that files were read as."""
+"""A format that goes without saying."""
 NAMED_FILES = 4
 """More files than this are counted instead of named."""
 FEW_RUNS, FEW_MEASURES = 5, 6

@@ -33,7 +33,7 @@ SIGNS: dict[Code, tuple[str, str]] = {
     "too_few": ("", ""),
     "cannot_tell": ("", ""),
 }
-"""How a system stands to the baseline: the sign, and what it means; those without a sign are told apart by nothing."""
+"""How a system stands to the baseline: the sign, and what it means; nothing sets those without a sign apart from it."""
 
 
 class PaperTable(LightRecord):

@@ -12,6 +12,7 @@ from rankscope._version import __version__
 from rankscope.errors import MeasureError, OptionError
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, is_over_same_queries, show
+from rankscope.printable import counted
 from rankscope.report.table import Cell, Table, transposed
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def needs_found(run: RunScores) -> bool:
 
 
 def queries(n: int) -> str:
-    return "1 query" if n == 1 else f"{n} queries"
+    return counted(n, "query")
 
 
 def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:

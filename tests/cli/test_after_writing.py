@@ -38,6 +38,20 @@ def test_evaluate_says_scores_and_where(rankscope, name):
 
 
 @pytest.mark.usefixtures("cookbook")
+@pytest.mark.parametrize("name", ["diagnosis.html", "diagnosis.md", "diagnosis.txt", "diagnosis.json"])
+def test_diagnose_says_what_is_lost_and_where(rankscope, name):
+    done = rankscope("diagnose", "qrels.txt", "bm25.run", "-o", name)
+    assert done.out == ""
+    shown = rankscope("diagnose", "qrels.txt", "bm25.run").out
+    verdict = re.search(r"^  VERDICT .*?\n\n", shown, re.MULTILINE | re.DOTALL)[0]
+    assert verdict in done.err
+    assert re.search(r"^  reached .* 0\.\d{4}$", done.err, re.MULTILINE)
+    what = "result" if name.endswith(".json") else "report"
+    assert done.err.splitlines()[-1] == f"the {what} is in {name}"
+    assert len(done.err.splitlines()) <= 25
+
+
+@pytest.mark.usefixtures("cookbook")
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
 def test_standard_output_by_name_is_not_a_file(rankscope, command):
     done = rankscope(command, "qrels.txt", "dense.run", "hybrid.run", "-o", "-")

@@ -1,10 +1,12 @@
 """The page of a comparison: facts of two systems; many of them in order, folded, and not too heavy."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
+import rankscope as rs
 from rankscope.align.hits import Counts
 from rankscope.comparison.compare import compare_scores
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
@@ -79,6 +81,36 @@ def test_pairs_are_folded_and_the_best_come_first(all_pairs):
         (board[0], "best mean") if all_pairs else ("system-000", "baseline")
     ]
     assert next(section for section in report.sections if section.title == "For the specialist").folded
+
+
+def test_the_contents_have_one_entry_for_all_pairs():
+    for n_systems, folded in ((3, False), (6, True)):
+        comparison = compare_scores(simulated(n_systems, 40), n_resamples=199)
+        contents = re.search(r"<nav.*?</nav>", render(report_of(comparison), "html"), flags=re.DOTALL)[0]
+        outer = re.sub(r"<details>.*?</details>", "", contents)
+        assert contents.count(" against system-000</a>") == n_systems - 1
+        assert outer.count(" against system-000</a>") == (0 if folded else n_systems - 1)
+        assert ("<summary>Pairs, the best first</summary>" in contents) is folded
+
+
+def test_docs_to_judge_are_not_listed_without_end(tmp_path):
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("".join(f"q{i} 0 d{i} 1\nq{i} 0 n{i} 0\n" for i in range(30)))
+    rows = {"first": "q{0} Q0 d{0} 1 3 r\nq{0} Q0 x{0} 2 2 r\n", "second": "q{0} Q0 y{0} 1 3 r\nq{0} Q0 d{0} 2 2 r\n"}
+    for name, lines in rows.items():
+        (tmp_path / f"{name}.run").write_text("".join(lines.format(i) for i in range(30)))
+    comparison = rs.compare(qrels, [tmp_path / "first.run", tmp_path / "second.run"], "nDCG@10", n_resamples=199)
+    (pair,) = comparison
+    n_docs = len(pair.settle)
+    assert n_docs > 20
+    blocks = (block for section in report_of(comparison).sections for block in section.blocks)
+    (listed,) = (
+        block for block in blocks if getattr(block, "title", "").endswith("would settle who is ahead, best first")
+    )
+    assert listed.title.startswith(f"{n_docs} judgments")
+    assert listed.folded
+    assert [row[1].text for row in listed.table.rows] == [doc.doc for doc in pair.settle[:20]]
+    assert listed.table.notes == (f"the first 20 of {n_docs}; rankscope compare --settle FILE.csv writes all of them",)
 
 
 def test_differences_from_the_best_system_are_those_of_the_pairs():

@@ -64,10 +64,12 @@ def run(args: argparse.Namespace) -> int:
     how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "queries", "docs", "by", "anyway")
     bands = None if args.bands is None else load_bands(args.bands)
     diagnosis = diagnose(args.qrels, args.run, bands=bands, **how)
+    report = report_of(diagnosis, command=options.command_line(args), per_query=args.per_query)
     with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(diagnosis, indent=1, ascii_only=True) + "\n")
         else:
-            report = report_of(diagnosis, command=options.command_line(args), per_query=args.per_query)
             options.write_report(lambda **_: report, form, stream, details=args.details or args.output is not None)
+    if options.is_file(args.output):
+        options.say_in_short(report, {}, args.output)
     return FINE if diagnosis.is_fine else FINDING

@@ -185,14 +185,14 @@ def say_where(output: str | None) -> None:
 def say_in_short(report: Report, tables: Mapping[str, Table], output: str) -> None:
     """Say on stderr what a report in a file says first, with tables of scores by their titles, and where it is."""
     from rankscope.records import replace
-    from rankscope.report.document import Block, Report, TableBlock, VerdictBlock, VerdictCounts
+    from rankscope.report.document import Block, Report, Shares, TableBlock, VerdictBlock, VerdictCounts
     from rankscope.report.render.terminal import print_report
 
     blocks: list[Block] = []
     for block in report.first_screen:
         if isinstance(block, VerdictBlock):
             blocks.append(replace(block, cautions=()))
-        elif isinstance(block, VerdictCounts):
+        elif isinstance(block, VerdictCounts | Shares):
             blocks.append(block)
     blocks += (TableBlock(title, table) for title, table in tables.items())
     print_report(Report("", tuple(blocks), (), ()), file=sys.stderr, details=False)

@@ -37,6 +37,8 @@ from rankscope.stats.family import CORRECTIONS
 DETAILED = 8
 """Pairs that get a section of their own on a page; with more of them the tables and the JSON record must do."""
 DETAILED_IN_TEXT = 200
+FEW_DETAILED = 2
+"""More pairs than this stand in the contents below one entry."""
 MANY_SYSTEMS = 20
 """With more systems than this, charts of all of them say less than the tables do, and make a page heavy."""
 TOO_MANY_ROWS = 300
@@ -45,7 +47,7 @@ MOST_REASONS = 60
 """Reasons beside a table of verdicts; of more pairs than this the JSON record has them."""
 MANY_REASONS = 8
 """A longer list of them is shown on demand."""
-MANY_SCORES = 60_000
+MANY_SCORES = 30_000
 """More scores than this would make a page heavy that nobody reads to the end."""
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
@@ -480,8 +482,9 @@ def sections_of_pairs(
     """Yield a section for each of the best pairs, and say where the others are."""
     most = DETAILED if with_figures else DETAILED_IN_TEXT
     detailed = pairs[: most if every_pair else 0]
+    within = parts.in_group("Pairs, the best first", group) if len(detailed) > FEW_DETAILED else ""
     for pair in detailed:
-        yield parts.pair_section(comparison, group, pair, with_figures=with_figures)
+        yield replace(parts.pair_section(comparison, group, pair, with_figures=with_figures), within=within)
     if len(pairs) > len(detailed):
         n = len(pairs) - len(detailed)
         left = f"{n:,} more pair{'s' * (n > 1)}" if detailed else counted(n, "pair")

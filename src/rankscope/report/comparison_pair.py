@@ -66,7 +66,7 @@ NO_TEXTS = Texts()
 SHORT_QUERY = 40
 """So much of a query's text is quoted within a sentence."""
 SHOWN_DOCS = 20
-"""A longer list of docs to judge is folded."""
+"""So many docs to judge are shown; a table of those of a longer list is folded."""
 
 
 def in_group(title: str, group: QueryGroup) -> str:
@@ -463,9 +463,11 @@ def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
                 Cell(f"{or_nan(doc.swing):.4f}", raw=raw(doc.swing)),
                 *rank_cells(doc),
             ]
-            for doc in pair.settle
+            for doc in pair.settle[:SHOWN_DOCS]
         ]
         header = ["query", "id", "doc", "doc id", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
-        title = f"{len(pair.settle)} judgments that would settle who is ahead, best first"
-        table = without_empty(Table(header, rows, n_name_columns=4), "id", "doc id")
-        yield TableBlock(title, table, folded=len(pair.settle) > SHOWN_DOCS)
+        n, notes = len(pair.settle), []
+        if n > SHOWN_DOCS:
+            notes.append(f"the first {SHOWN_DOCS} of {n:,}; rankscope compare --settle FILE.csv writes all of them")
+        table = without_empty(Table(header, rows, n_name_columns=4, notes=notes), "id", "doc id")
+        yield TableBlock(f"{n:,} judgments that would settle who is ahead, best first", table, folded=n > SHOWN_DOCS)

@@ -228,7 +228,7 @@ class Section(Record):
     folded: bool = False
     """Whether it is detail that is shown on demand where the medium can, such as one of many pairs."""
     within: str = ""
-    """The title of the section that it is a part of, such as a collection; the contents list it below that one."""
+    """What it is a part of, such as a collection or the pairs; the contents list it below that, folded."""
 
 
 class Report(Rendered, StoredRecord):

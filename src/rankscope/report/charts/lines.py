@@ -110,7 +110,6 @@ class CurvesChart(Chart):
             measure=f"{base}@k",
             subtitle=subtitle,
             best=data.best,
-            baseline=data.baseline,
         )
 
     def checked(self) -> Self:
@@ -188,7 +187,7 @@ class PrecisionRecallChart(CurvesChart):
         lines = [ChartLine(name, RECALLS, values) for name, values in means.items()]
         subtitle = ", ".join(filter(None, ("interpolated, mean over queries", weighted_words(scores))))
         title = "Precision over recall"
-        return cls(lines, title=title, subtitle=subtitle, best=data.best, baseline=data.baseline)
+        return cls(lines, title=title, subtitle=subtitle, best=data.best)
 
     def checked(self) -> Self:
         chart = super().checked()

@@ -39,8 +39,6 @@ class RunData(Record, dict=True):
     measures: Sequence[str] | None
     options: Mapping[str, Any]
     """The other arguments of `rankscope.evaluate`, by name."""
-    baseline: str | None = None
-    """The run that lines of many runs are seen against, where there is one."""
     in_given_order: bool = False
     """Whether charts keep the order of the runs; else the best comes first."""
 

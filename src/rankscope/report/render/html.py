@@ -88,18 +88,22 @@ def footer_part(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def contents_part(sections: Sequence[tuple[str, doc.Section]], *, has_terms: bool) -> str:
-    """Return the entries of the contents; the parts of a section are folded below its own."""
+    """Return the entries of the contents; sections that belong together are folded, below their own where it is."""
 
     def link(name: str, title: str) -> str:
         return f'<a href="#{name}" title="{escape(title)}">{escape(title)}</a>'
 
+    titles = {section.title for _, section in sections}
     entries = [link("report", "In short")]
     for within, group in groupby(sections, lambda item: item[1].within):
         if not within:
             entries += (link(name, section.title) for name, section in group)
             continue
         parts = "".join(f"<li>{link(name, part.title.removeprefix(f'{within} · '))}" for name, part in group)
-        entries[-1] += f"<details><summary>Parts of {escape(within)}</summary><ol>{parts}</ol></details>"
+        if within in titles:
+            entries[-1] += f"<details><summary>Parts of {escape(within)}</summary><ol>{parts}</ol></details>"
+        else:
+            entries.append(f"<details><summary>{escape(within)}</summary><ol>{parts}</ol></details>")
     entries += [link("terms", "What the words mean")] if has_terms else []
     entries.append(link("again", "How to obtain it again"))
     return "".join(f"<li>{entry}" for entry in entries)

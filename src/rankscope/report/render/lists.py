@@ -44,12 +44,15 @@ def doc_part(doc: ShownDoc, *, is_second: bool) -> str:
     level = "gx" if doc.grade is None else f"g{min(int(max(doc.grade, 0)), 3)}"
     said = "not judged" if doc.grade is None else f"grade {grade}"
     words = "".join(f"<mark>{escape(piece)}</mark>" if is_word else escape(piece) for piece, is_word in doc.snippet)
-    title, small = escape(doc.title or doc.doc), f" <small>{escape(doc.doc)}</small>" if doc.title else ""
+    name = f"<div><b>{escape(doc.doc)}</b></div>"
+    if doc.title:
+        title = escape(doc.title)
+        name = f'<div title="{title}"><b>{title}</b> <small>{escape(doc.doc)}</small></div>'
     adds = f"{doc.adds:.4f}" if doc.adds else "0"
     return (
         f'<li><span class="rank">{doc.rank}</span><span class="grade {level}" title="{said}">{grade}</span>'
-        f'<div class="words"><div title="{title}"><b>{title}</b>{small}</div><p>{words}</p></div>'
-        f'<div class="adds"><span title="what it adds to the score">{adds}</span>'
+        f'<div class="words">{name}{f"<p>{words}</p>" if words else ""}</div>'
+        f'<div class="adds"><span>{adds}</span>'
         f"{move_part(doc, is_second=is_second)}</div>"
     )
 

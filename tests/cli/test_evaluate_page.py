@@ -116,7 +116,7 @@ def test_people_see_the_best_first_and_programs_what_was_given(rankscope):
         assert list(dict.fromkeys(first_columns[form])) == best, form
     for form in ("csv", "jsonl"):
         assert first_columns[form] == given, form
-    out = rankscope("evaluate", "qrels.txt", *GIVEN, "-m", "RR", "--format", "json", "--order", "best").out
+    out = rankscope("evaluate", "qrels.txt", *GIVEN, "-m", "RR", "--format", "json", "--order", "score").out
     assert [run["name"] for run in json.loads(out)["runs"]] == best
     out = rankscope("evaluate", "qrels.txt", *GIVEN, "-m", "RR", "--order", "given").out
     assert list(dict.fromkeys(re.findall(r"^(poor|good|fair)\b", out, flags=re.MULTILINE))) == given
@@ -132,7 +132,7 @@ def test_where_lower_is_better_the_lowest_is_first(rankscope):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--order", "bset"], "--order bset is not one of best, given"),
+        (["--order", "scroe"], "--order scroe is not one of score, given"),
         (["--order", "given", "--format", "trec"], "--order does not go with --format trec"),
         (["--order", "given", "--chart", "curves", "-o", "x.svg"], "--chart and --order do not go together"),
     ],

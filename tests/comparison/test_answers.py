@@ -441,7 +441,9 @@ def test_a_page_with_a_system_without_scores():
     found = compare_scores(scores_of({"a": np.full(12, 0.5), "b": np.full(12, math.nan)}))
     assert next(iter(found)).verdict.code == "not_comparable"
     for form in ("text", "html", "markdown", "latex"):
-        assert "Not comparable." in render(report_of(found), form)
+        shown = " ".join(render(report_of(found), form).split())
+        assert "b and a are not comparable." in shown
+        assert "No query has a score of both." in shown
 
 
 def test_what_a_verdict_rests_on_is_found_by_leaving_it_out():

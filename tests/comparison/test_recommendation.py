@@ -13,7 +13,7 @@ import rankscope as rs
 from rankscope.align.hits import Counts
 from rankscope.comparison.compare import compare_scores
 from rankscope.comparison.recommendation import recommend_in
-from rankscope.comparison.verdict import WORDS
+from rankscope.comparison.verdict import WORDS, about
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.records import replace
 from rankscope.report.comparison import report_of
@@ -153,12 +153,72 @@ def test_it_is_the_first_thing_that_is_said_everywhere():
 def test_more_queries_are_those_of_the_records():
     group = COMPARED[False].groups[0]
     open_ones = with_codes(group, ["cannot_tell"] * 3)
-    told = recommend_in(open_ones, "bm25").text
-    hopeful = [pair for pair in open_ones.compared if pair.delta > 0] or list(open_ones.compared)
-    most = max(pair.n_needed for pair in hopeful) - 60
-    assert f"(about {most:,} more queries would tell a difference of 0.01)" in told
+    assert all(pair.delta > 0 for pair in open_ones.compared)
+    needed = dict(zip(("dense", "hybrid", "tuned"), (11_646, 400, 61), strict=True))
+    pairs = tuple(replace(pair, n_needed=needed[pair.b]) for pair in open_ones.compared)
+    advice = recommend_in(replace(open_ones, comparisons=pairs), "bm25")
+    assert advice.text.endswith(
+        "none of the 3 others is shown to be better on this set; hybrid, dense or tuned may be."
+    )
+    assert advice.more == "About 12,000 more queries would tell a difference of 0.01."  # 11,646 less the 60 there are
     unknown = replace(open_ones, comparisons=tuple(replace(pair, n_needed=None) for pair in open_ones.compared))
-    assert "more queries" not in recommend_in(unknown, "bm25").text
+    assert recommend_in(unknown, "bm25").more == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(9, "9"), (61, "61"), (100, "100"), (101, "110"), (517, "520"), (996, "1,000"), (11_586, "12,000")],
+)
+def test_how_many_queries_it_would_take_has_two_digits_and_is_never_too_low(number, words):
+    assert about(number) == words
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(sorted(WORDS)), min_size=6, max_size=6), st.sampled_from(["bm25", None]))
+def test_the_headline_is_one_short_sentence(codes, baseline):
+    group = COMPARED[baseline is None].groups[0]
+    advice = recommend_in(with_codes(group, codes[: len(group.compared)]), baseline)
+    assert len(advice.text) <= 120
+    assert ". " not in advice.text
+    if "than another" in advice.text:
+        inside = [pair for pair in with_codes(group, codes).compared if {pair.a, pair.b} <= set(advice.systems)]
+        assert not {pair.verdict.code for pair in inside} & set(TURNED)
+
+
+def test_a_long_headline_names_fewer_systems():
+    columns = {f"{'x' * 20}{i}": BASE + RNG.normal(0, 0.1, 60) for i in range(5)}
+    group = compare_scores(scores_of(columns), all_pairs=True, n_resamples=199).groups[0]
+    names = [place.system for place in group.leaderboard]
+    advice = recommend_in(with_codes(group, ["cannot_tell"] * 10), None)
+    assert advice.systems == tuple(names)
+    shown = f"{names[0]}, {names[1]} and 3 more"
+    assert advice.text == f"Choose among {shown}: none of them is shown to be better than another."
+
+
+def test_the_reason_does_not_repeat_the_headline():
+    found = compare_scores(scores_of({"bm25": BASE, "dense": BASE + 0.05 + NOISY["dense"] / 100}), n_resamples=999)
+    (pair,) = found
+    block = report_of(found).first_screen[0]
+    ends = f"{pair.ci.low:+.5f} to {pair.ci.high:+.5f}"
+    assert block.reason == f"The 95% CI of the difference (dense - bm25) is {ends}, beyond the margin of 0.01."
+    assert pair.verdict.text == "dense is better."
+    assert pair.verdict.reason.startswith("Its nDCG@10 is higher by 0.05")
+    for text in (render(report_of(found), form) for form in ("text", "markdown", "html")):
+        assert "dense is better." not in " ".join(text.split())
+
+
+@pytest.mark.parametrize("all_pairs", [False, True])
+def test_a_column_of_differences_has_the_same_decimals_in_every_row(all_pairs):
+    columns = {"bm25": BASE, "wide": BASE + NOISY["dense"], "narrow": BASE + 0.05 + NOISY["tuned"] / 5000}
+    report = report_of(compare_scores(scores_of(columns), all_pairs=all_pairs, n_resamples=199))
+    table = next(block.table for block in report.first_screen if getattr(block, "title", "") == "Verdicts")
+    estimates = next(block for block in report.first_screen if hasattr(block, "estimates"))
+    written = [cell.text for row in table.rows for cell in row[-5:-3] if cell.text != "-"]
+    drawn = [row.short for row in estimates.estimates if row.short]
+    assert (len(written), len(drawn)) == ((6, 2) if all_pairs else (4, 2))
+    for column in (written, drawn):
+        assert len({len(digits) for text in column for digits in re.findall(r"[+-]\d\.(\d+)", text)}) == 1
+    assert all_pairs or (len(written[0]), drawn[0][:9]) == (9, written[0])
 
 
 def test_where_lower_is_better_the_lower_one_is_used():

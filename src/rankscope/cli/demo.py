@@ -24,7 +24,7 @@ from rankscope.errors import OptionError
 from rankscope.evaluation import evaluate
 from rankscope.io.files import write_text
 from rankscope.io.write import errors_of_writing
-from rankscope.report.evaluation import readable_table
+from rankscope.report.evaluation import best_first, readable_table
 from rankscope.report.explanation import print_explanation
 from rankscope.report.table import print_table
 
@@ -142,7 +142,7 @@ def show_recipes() -> None:
         path_of = {name: stack.enter_context(as_file(demo_file(name))) for name in (QRELS, *RUNS)}
         print(INTRODUCTION)
         print(f"$ rankscope evaluate {' '.join(path_of)}\n", flush=True)
-        print_table(readable_table(evaluate(path_of[QRELS], [path_of[name] for name in RUNS])))
+        print_table(readable_table(best_first(evaluate(path_of[QRELS], [path_of[name] for name in RUNS]))))
         print(FINDING)
         print(f"$ rankscope explain {QRELS} {run_name} --query {query} -m {measure}\n")
         print_explanation(explain(path_of[QRELS], path_of[run_name], query, measure))

@@ -59,7 +59,7 @@ FORMATS_WITH_DETAILS = ("table", "markdown", "latex")
 FORMATS_IN_ORDER = ("table", "markdown", "latex", "html", "json", "jsonl", "csv")
 FORMATS_TO_READ = ("table", "markdown", "latex", "html")
 """Those in which the best run comes first, unless --order says otherwise."""
-ORDERS = {"best": "by the measure that decides, the best first", "given": "as on the command line"}
+ORDERS = {"score": "by the measure that decides, the best first", "given": "as on the command line"}
 MOST_COMPARED = 50_000
 """With more pairs of runs times queries than this they are not compared for a page: compare does what takes long."""
 FORMATS_WITH_INTERVALS = ("table", "json", "csv", "markdown", "latex")
@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "also how files were read, their hashes, the policies and the command; as markdown and latex: a whole report"
     )
     parser.add_argument("--details", action="store_true", help=details)
-    order = f"the order of the runs (default: best where people read, given in json, jsonl and csv)\n{words(ORDERS)}"
+    order = f"the order of the runs (default: score where people read, given in json, jsonl and csv)\n{words(ORDERS)}"
     parser.add_argument("--order", metavar="WORD", help=order)
     options.add_format_option(parser, *FORMATS, by_extension=BY_EXTENSION)
     options.add_output_option(parser)
@@ -168,7 +168,7 @@ def check_order(order: str | None, form: str) -> None:
 
 def in_order(scores: Scores, order: str | None, form: str) -> Scores:
     """Return the scores with the best run first, as people read them; programs get the runs as they were given."""
-    by_score = order == "best" or (order is None and form in FORMATS_TO_READ)
+    by_score = order == "score" or (order is None and form in FORMATS_TO_READ)
     return best_first(scores) if by_score else scores
 
 

@@ -6,7 +6,7 @@
 | prefer | it is probably better | that one |
 | keep | no other system is better, or shown to be | the baseline |
 | either | no difference, or none that matters | all of them |
-| choose | all pairs are compared, and no verdict sets some apart from the leader | those, the leader first |
+| choose | all pairs are compared, and some may be as good as the leader | those, the leader first |
 | none | not comparable, too few queries, or means over different queries | none |
 | by_group | groups of queries, such as languages, call for different things | none |
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope.comparison.records import Action, Code, PairResult, QueryGroup, Recommendation
-from rankscope.comparison.verdict import CLAIMS, MIN_UNITS, TURNED, WORDS, decimals, unit_word
+from rankscope.comparison.verdict import CLAIMS, MIN_UNITS, TURNED, WORDS, about, decimals, unit_word
 from rankscope.printable import counted
 
 BETTER: tuple[Code, ...] = ("better", "probably_better")
@@ -28,6 +28,8 @@ IN_DOUBT: tuple[Code, ...] = ("not_safe", "not_comparable")
 KEPT_BY: tuple[Code, ...] = ("cannot_tell", "not_safe", "too_few", *ALIKE, "probably_worse", "worse")
 """Verdicts on others by which a baseline is kept, the one that leaves most open first."""
 SHOWN_NAMES = 3
+LONGEST = 120
+"""A headline that is longer names fewer systems, where it can."""
 
 
 def recommend(groups: Sequence[QueryGroup], baseline: str | None, *, at: str = "in") -> Recommendation:
@@ -99,18 +101,19 @@ def of_one_pair(pair: PairResult, *, has_baseline: bool) -> Recommendation:
     words = {
         "worse": f"{pair.b} is worse, by {gain_words(pair)}",
         "probably_worse": f"{pair.b} is probably worse, by {gain_words(pair)}{unless(pair, 'loss')}",
-        "cannot_tell": f"{pair.b} is not shown to be better; it may be{more_queries([pair])}",
+        "cannot_tell": f"{pair.b} is not shown to be better, but may be",
         "too_few": f"{few_words([pair])} to tell whether {pair.b} is better; at least {MIN_UNITS} are needed",
         "not_safe": f"whether {pair.b} is better is not safe to say, as too many results are unjudged",
     }[code]
+    more = more_queries([pair]) if code == "cannot_tell" else ""
     if has_baseline:
-        return Recommendation(f"Keep {pair.a}: {words}.", "keep", (pair.a,), code)
+        return Recommendation(f"Keep {pair.a}: {words}.", "keep", (pair.a,), code, more)
     words = {
-        "cannot_tell": f"{pair.a} and {pair.b} cannot be told apart{more_queries([pair])}",
+        "cannot_tell": f"{pair.a} and {pair.b} cannot be told apart",
         "too_few": f"{few_words([pair])} to tell {pair.a} and {pair.b} apart; at least {MIN_UNITS} are needed",
         "not_safe": f"which of {pair.a} and {pair.b} is better is not safe to say, as too many results are unjudged",
     }[code]
-    return Recommendation(f"Nothing can be recommended: {words}.", "none", (), code)
+    return Recommendation(f"Nothing can be recommended: {words}.", "none", (), code, more)
 
 
 def of_equals(group: QueryGroup) -> Recommendation:
@@ -134,11 +137,15 @@ def against_baseline(group: QueryGroup, baseline: str) -> Recommendation:
     code = min((code_of(pair) for pair in comparable), key=KEPT_BY.index)
     if all(code_of(pair) == "too_few" for pair in comparable):
         words = f"{few_words(comparable)} to tell whether another is better; at least {MIN_UNITS} are needed"
+        return Recommendation(f"Keep {baseline}: {words}.", "keep", (baseline,), code)
+    settled = all(code_of(pair) in (*WORSE, *ALIKE) for pair in pairs)
+    words = f"none of the {len(pairs)} others is {'better' if settled else 'shown to be better'} on this set"
+    hopeful = [pair.b for pair in pairs if code_of(pair) == "cannot_tell" and pair.gain > 0]
+    if hopeful:
+        words = short_enough(hopeful, f"Keep {baseline}: {words}; {{}} may be.", last="or")
     else:
-        settled = all(code_of(pair) in (*WORSE, *ALIKE) for pair in pairs)
-        words = f"none of the {len(pairs)} others is {'better' if settled else 'shown to be better'} on this set"
-        words = "; ".join([words, *open_words(pairs)])
-    return Recommendation(f"Keep {baseline}: {words}.", "keep", (baseline,), code)
+        words = f"Keep {baseline}: {words}."
+    return Recommendation(words, "keep", (baseline,), code, " ".join(open_words(pairs, baseline)))
 
 
 def of_better_ones(
@@ -160,22 +167,21 @@ def of_better_ones(
     )
 
 
-def open_words(pairs: Sequence[PairResult]) -> Iterator[str]:
-    """Say which systems may be better than the baseline after all, and of which nothing can be said."""
-    untold = [pair for pair in pairs if code_of(pair) == "cannot_tell"]
-    hopeful = [pair for pair in untold if pair.gain > 0]
-    if hopeful:
-        yield f"{listed([pair.b for pair in hopeful], last='or')} may be{more_queries(hopeful)}"
-    elif untold:
-        yield f"{listed([pair.b for pair in untold])} cannot be told apart from it{more_queries(untold)}"
+def open_words(pairs: Sequence[PairResult], baseline: str) -> Iterator[str]:
+    """Say how many more queries would tell, which systems the verdicts leave open, and of which nothing can be said."""
+    unsure = [pair for pair in pairs if code_of(pair) == "cannot_tell"]
+    hopeful = [pair for pair in unsure if pair.gain > 0]
+    if unsure and not hopeful:
+        yield f"{listed([pair.b for pair in unsure])} cannot be told apart from {baseline}."
+    yield from filter(None, [more_queries(hopeful or unsure)])
     for code, what in (
         ("not_safe", "not safe to call, as too many results are unjudged"),
         ("too_few", "known by too few queries"),
-        ("not_comparable", "not comparable with it"),
+        ("not_comparable", f"not comparable with {baseline}"),
     ):
         names = [pair.b for pair in pairs if code_of(pair) == code]
         if names:
-            yield f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}"
+            yield f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}."
 
 
 def among_all(group: QueryGroup) -> Recommendation:
@@ -202,23 +208,23 @@ def among_all(group: QueryGroup) -> Recommendation:
     if top in losers:
         words = f"{top} has the best mean, but another is better than it by verdict"
         return Recommendation(f"Nothing can be recommended: {words}.", "none", (), "cannot_tell")
-    untold = [place.system for place in group.leaderboard if codes.get(place.system) in (*OPEN, *ALIKE)]
-    rivals = [name for name in untold if name not in losers]
+    unsure = [place.system for place in group.leaderboard if codes.get(place.system) in (*OPEN, *ALIKE)]
+    rivals = [name for name in unsure if name not in losers]
     words, more = f"Choose {top} for now: it has the best mean, but is not shown to be the best.", []
     if rivals:
-        among, n = "between" if len(rivals) == 1 else "among", len(rivals) + 1
-        how = "neither is shown to be better" if n == 2 else f"none of these {n} is shown to be better than another"
-        words = f"Choose {among} {listed([top, *rivals], most=5)}: {how}."
+        words = "Choose among {}: none of them is shown to be better than another."
+        if len(rivals) == 1:
+            words = "Choose between {}: neither is shown to be better."
+        words = short_enough([top, *rivals], words, most=5)
         pairs = (pair for pair in group.compared if top in (pair.a, pair.b) and {pair.a, pair.b} & set(rivals))
-        if needed := queries_to_tell([pair for pair in pairs if code_of(pair) == "cannot_tell"]):
-            more.append(f"{needed[0].upper()}{needed[1:]} from {top}.")
+        more += filter(None, [more_queries([pair for pair in pairs if code_of(pair) == "cannot_tell"], f" from {top}")])
     if beaten:
         more.append(f"{top} is better, or probably better, than {len(beaten)} of the {len(names) - 1} others.")
     doubtful = [place.system for place in group.leaderboard if codes.get(place.system) in IN_DOUBT]
     if doubtful:
         are = "is" if len(doubtful) == 1 else "are"
         more.append(f"{listed(doubtful)} {are} {doubt_words(codes[name] for name in doubtful)} against {top}.")
-    code: Code = "cannot_tell" if untold else "not_safe"
+    code: Code = "cannot_tell" if unsure else "not_safe"
     return Recommendation(words, "choose", (top, *rivals), code, more=" ".join(more))
 
 
@@ -247,18 +253,13 @@ def unless(pair: PairResult, what: str) -> str:
     return f", but the {what} may be too small to matter"
 
 
-def more_queries(pairs: Sequence[PairResult]) -> str:
-    """Say in brackets how many more queries would tell, where that is known."""
-    words = queries_to_tell(pairs)
-    return f" ({words})" if words else ""
-
-
-def queries_to_tell(pairs: Sequence[PairResult]) -> str:
+def more_queries(pairs: Sequence[PairResult], against: str = "") -> str:
     """Say how many more queries would tell, where the records know it and it is more than there are."""
     needed = [max(pair.n_needed, MIN_UNITS) - pair.n_units for pair in pairs if pair.n_needed is not None]
     if len(needed) < len(pairs) or min(needed, default=0) <= 0:
         return ""  # where one of them has no figure, no number of queries is known to tell
-    return f"about {max(needed):,} more {unit_word(pairs[0])} would tell a difference of {pairs[0].margin:g}"
+    what = f"would tell a difference of {pairs[0].margin:g}{against}"
+    return f"About {about(max(needed))} more {unit_word(pairs[0])} {what}."
 
 
 def few_words(pairs: Sequence[PairResult]) -> str:
@@ -294,3 +295,10 @@ def listed(names: Sequence[str], *, last: str = "and", most: int = SHOWN_NAMES) 
     if len(names) > most:
         return f"{', '.join(shown)} {last} {len(names) - most} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+
+
+def short_enough(names: Sequence[str], sentence: str, *, last: str = "and", most: int = SHOWN_NAMES) -> str:
+    """Return a sentence with as many of the names in place of {} as keep it short, but two of them at least."""
+    before, after = sentence.split("{}")
+    found = (f"{before}{listed(names, last=last, most=n)}{after}" for n in range(most, 2, -1))
+    return next((text for text in found if len(text) <= LONGEST), f"{before}{listed(names, last=last, most=2)}{after}")

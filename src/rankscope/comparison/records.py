@@ -433,8 +433,8 @@ class Recommendation(Record):
     text: str
     action: Action
     """use: it is better; prefer: it is probably better; keep: the baseline, as no other is shown to be better; either:
-    no difference that matters; choose: no verdict sets these apart; none: nothing can be said; by_group: groups
-    differ."""
+    no difference that matters; choose: none of these is shown to be better than another; none: nothing can be said;
+    by_group: groups differ."""
     systems: tuple[str, ...]
     """Those that the action is about."""
     code: Code

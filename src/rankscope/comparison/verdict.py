@@ -132,7 +132,8 @@ def sentence(code: Code, because: Because, pair: PairResult) -> str:
     }[code]
 
 
-def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
+def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext, *, after_advice: bool = False) -> str:
+    """Say what a verdict rests on; `after_advice` without what a recommendation above it has said."""
     margin = f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}"
     if code == "not_comparable":
         return known.problem or "No query has a score of both."
@@ -140,26 +141,31 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
         return f"Both have the same {pair.measure} on each of {counted(pair.n_queries, 'query')}."
     if code == "not_safe":
         return "" if pair.unjudged is None else not_safe_words(pair, pair.unjudged, margin)
-    side = f"Its {pair.measure} is {direction(pair)}"
+    whose = f"{pair.b}'s" if after_advice else "Its"
+    side = f"{whose} {pair.measure} is {direction(pair)}"
     where = f"{side} ({interval_words(pair)})"
     if code == "too_few":
-        needed = f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict."
-        return f"{needed} {side}. {small_set_words(pair)}".rstrip()
+        needed = "" if after_advice else f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict. "
+        return f"{needed}{side}. {small_set_words(pair)}".rstrip()
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"
     if code == "same":
-        return same_words(pair, margin)
+        return same_words(pair, whose, margin)
+    beyond = "more than"
+    if after_advice and pair.standard_error:
+        ends = f"{with_sign(pair.ci.low, pair)} to {with_sign(pair.ci.high, pair)}"
+        where, beyond = f"The {level_words(pair)} of the difference ({pair.b} - {pair.a}) is {ends}", "beyond"
     if pair.margin == 0:
         none = "With a margin of 0" if known.margin_given else "No margin is given, so"
         return f"{where}. {none} any difference counts."
     if code in ("better", "worse") or because == "unjudged":
-        return f"{where}, more than {margin}."
+        return f"{where}, {beyond} {margin}."
     return f"{where}; the interval reaches into {margin}."
 
 
-def same_words(pair: PairResult, margin: str) -> str:
+def same_words(pair: PairResult, whose: str, margin: str) -> str:
     """Say how a difference lies within the margin."""
-    side = f"Its {pair.measure} is {direction(pair)}"
+    side = f"{whose} {pair.measure} is {direction(pair)}"
     if not pair.standard_error:
         return f"{side} on every query, so there is no interval; that is within {margin}."
     small = pair.ci_equivalence
@@ -167,7 +173,7 @@ def same_words(pair: PairResult, margin: str) -> str:
     within = f"the {small.level * 100:.4g}% interval is {ends}"
     if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
         size = f"measurably {direction(pair)} ({interval_words(pair)})"
-        return f"Its {pair.measure} is {size}, but by less than {margin}: {within}."
+        return f"{whose} {pair.measure} is {size}, but by less than {margin}: {within}."
     return f"{side} ({interval_words(pair)}); {within}, within {margin}."
 
 
@@ -205,7 +211,7 @@ def what_could_be_found(pair: PairResult) -> str:
         return finds_nothing_words(pair)
     needed = ""
     if pair.n_needed is not None and pair.n_needed > pair.n_units:
-        needed = f"; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}"
+        needed = f"; you would need about {about(pair.n_needed)} {unit_word(pair)} for {pair.margin:g}"
     return f"This set can only find differences above {pair.mde.value:.{decimals(pair)}f}{needed}."
 
 
@@ -333,6 +339,12 @@ def measure_words(pair: PairResult) -> str:
 
 def unit_word(pair: PairResult) -> str:
     return "clusters" if pair.clustered else "queries"
+
+
+def about(number: int) -> str:
+    """Print how many queries it would take with two digits that count, rounded up: it is known no better."""
+    step = 10 ** max(0, len(str(number)) - 2)
+    return f"{math.ceil(number / step) * step:,}"
 
 
 def with_sign(value: float | None, pair: PairResult | Stratum, digits: int | None = None) -> str:

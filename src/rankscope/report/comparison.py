@@ -273,15 +273,14 @@ def estimates_of(comparison: Comparison, group: QueryGroup) -> doc.Estimates:
     if len(group.compared) == 1:
         name = first.b if comparison.baseline else f"{first.b} - {first.a}"
         against = f" from {comparison.baseline}" if comparison.baseline else ""
-        rows = [estimate_of(name, first, first.final_verdict.code)] if first.delta is not None else []
+        code, digits = first.final_verdict.code, wording.decimals(first)
+        rows = [estimate_of(name, first, code, digits)] if first.delta is not None else []
     else:
         reference = reference_of(comparison, group)
         against = f" from {reference}"
-        rows = [
-            estimate_of(name, pair, code, turned=pair.a == name)
-            for name, pair, code in pairs_with(reference, comparison, group)
-            if pair.delta is not None
-        ]
+        known = [row for row in pairs_with(reference, comparison, group) if row[1].delta is not None]
+        digits = parts.column_digits(pair for _, pair, _ in known[:LONG_FIGURE])
+        rows = [estimate_of(name, pair, code, digits, turned=pair.a == name) for name, pair, code in known]
         rows = with_reference(rows, reference, comparison, group)
     title = f"Difference{against} in {comparison.primary}, with {'its ' * (len(group.compared) == 1)}{level}"
     if len(rows) > LONG_FIGURE:
@@ -289,21 +288,15 @@ def estimates_of(comparison: Comparison, group: QueryGroup) -> doc.Estimates:
     return doc.Estimates(parts.in_group(title, group), tuple(rows[:LONG_FIGURE]), first.margin)
 
 
-def estimate_of(name: str, pair: PairResult, code: Code, *, turned: bool = False) -> doc.Estimate:
+def estimate_of(name: str, pair: PairResult, code: Code, digits: int, *, turned: bool = False) -> doc.Estimate:
     """Return a difference as it is drawn; turned where it is that of the pair's first system."""
     delta, low, high = or_nan(pair.delta), or_nan(pair.ci.low), or_nan(pair.ci.high)
-    words = f"{wording.with_sign(pair.delta, pair)} ({wording.interval_words(pair)})"
     if turned:
         delta, low, high = -delta, -high, -low
-        interval = wording.interval_words(pair)
-        if pair.ci.low is not None and pair.standard_error:
-            ends = f"{wording.with_sign(low, pair)} to {wording.with_sign(high, pair)}"
-            interval = f"{wording.level_words(pair)} {ends}"
-        words = f"{wording.with_sign(delta, pair)} ({interval})"
-    short = ""
+    value, start, end = (wording.with_sign(number, pair, digits) for number in (delta, low, high))
+    words, short = f"{value} ({wording.interval_words(pair)})", ""
     if pair.ci.low is not None and pair.standard_error:
-        value, start, end = (wording.with_sign(number, pair) for number in (delta, low, high))
-        short = f"{value} [{start}, {end}]"
+        words, short = f"{value} ({wording.level_words(pair)} {start} to {end})", f"{value} [{start}, {end}]"
     mark, verdict = parts.VERDICT_MARKS[code], wording.short_words(code, pair)
     return doc.Estimate(name, delta, low, high, words, mark, verdict, short)
 
@@ -368,7 +361,7 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
     """Return the verdicts in the order of the report; the baseline has a row in its place."""
     other = [] if comparison.baseline else ["against"]
     pair, best = pairs[0], best_systems(comparison, group)
-    level = wording.level_words(pair)
+    level, digits = wording.level_words(pair), parts.column_digits(pairs)
     header = ["system", *other, "verdict", comparison.primary, "Δ", level, "p (adj.)", "d_z", "W / T / L"]
     rows = [
         [
@@ -376,7 +369,7 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
             *(Cell(c.a) for _ in other),
             Cell(wording.short_words(c.final_verdict.code, c)),
             replace(number_cell(or_nan(c.mean.b), None), best=not other and c.b in best),
-            *parts.difference_cells(c, wording.decimals(c)),
+            *parts.difference_cells(c, digits),
             *parts.effect_cells(c),
         ]
         for c in pairs

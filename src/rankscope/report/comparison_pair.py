@@ -15,11 +15,14 @@ from rankscope.comparison.recommendation import recommend_in
 from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import (
     MIN_UNITS,
+    VerdictContext,
+    about,
     decimals,
     few_differ_words,
     finds_nothing_words,
     interval_words,
     measure_words,
+    reason,
     unit_word,
     with_sign,
 )
@@ -75,15 +78,14 @@ def in_group(title: str, group: QueryGroup) -> str:
 
 
 def answer_block(comparison: Comparison, pair: PairResult, group: QueryGroup) -> VerdictBlock:
-    """Return what to do with two systems: the recommendation, then the verdict that it rests on and the evidence."""
+    """Return what to do with two systems: the recommendation, then the evidence for it that it does not hold itself."""
     advice = group.recommendation or recommend_in(group, comparison.baseline)
-    block = verdict_block(pair, group, comparison.texts)
-    return replace(
-        block,
-        headline=advice.text,
-        reason=f"{block.headline} {block.reason}".rstrip(),
-        mark=VERDICT_MARKS[advice.code],
-    )
+    block, verdict = verdict_block(pair, group, comparison.texts), pair.final_verdict
+    if verdict.code != "not_comparable":
+        known = VerdictContext(margin_given=comparison.settings.margin_given)
+        evidence = reason(verdict.code, verdict.because, pair, known, after_advice=True)
+        block = replace(block, reason=evidence)
+    return replace(block, headline=advice.text, mark=VERDICT_MARKS[advice.code])
 
 
 def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Facts:
@@ -150,7 +152,7 @@ def raw(number: float | None) -> str:
 
 def column_digits(pairs: Iterable[PairResult | Stratum]) -> int:
     """Return the decimals of all differences of a table: as many as the one that needs most of them."""
-    return max((decimals(pair) for pair in pairs if pair.standard_error), default=3)
+    return max((decimals(pair) for pair in pairs if pair.standard_error or pair.delta), default=3)
 
 
 def difference_cells(pair: PairResult | Stratum, digits: int, what: str = "") -> list[Cell]:
@@ -263,7 +265,8 @@ def power_words(comparison: Comparison, pair: PairResult) -> str:
         )
     if pair.n_needed is not None:
         n_needed = max(pair.n_needed, MIN_UNITS)
-        words += f" To find {pair.margin:g} you need about {n_needed:,} {unit_word(pair)}."
+        number = about(n_needed) if n_needed > pair.n_units else f"{n_needed:,}"
+        words += f" To find {pair.margin:g} you need about {number} {unit_word(pair)}."
     return words
 
 

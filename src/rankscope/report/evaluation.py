@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
 
 USUAL_FORMAT = "trec"
-"""A format that goes without saying."""
+"""Ways of reading files that need no mention."""
 NAMED_FILES = 4
 """More files than this are counted instead of named."""
 FEW_RUNS, FEW_MEASURES = 5, 6

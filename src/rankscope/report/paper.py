@@ -33,7 +33,7 @@ SIGNS: dict[Code, tuple[str, str]] = {
     "too_few": ("", ""),
     "cannot_tell": ("", ""),
 }
-"""How a system stands to the baseline: the sign, and what it means; nothing sets those without a sign apart from it."""
+"""How a system stands to the baseline: the sign, and what it means; nothing separates those without a sign from it."""
 
 
 class PaperTable(LightRecord):

@@ -308,6 +308,19 @@ def test_letters_of_the_forest_keep_their_size_and_zero_is_labelled(browser, pag
         assert all(after[2] - before[2] > 20 for before, after in pairwise(texts))
 
 
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_verdicts_of_the_forest_end_before_its_edge(browser, pages, width):
+    browser.open(pages["every"], width=width, script=False)
+    room = browser.ask("""
+      Array.from(document.querySelectorAll(".forest .ver"), (one) => {
+        const words = document.createRange();
+        words.selectNodeContents(one);
+        return one.closest(".forest").getBoundingClientRect().right - words.getBoundingClientRect().right;
+      })""")
+    assert room
+    assert min(room) >= 4
+
+
 def test_descriptions_of_charts_are_heard_and_not_seen(browser, pages):
     browser.open(pages["charts"], width=1280)
     captions = (

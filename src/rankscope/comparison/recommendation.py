@@ -101,7 +101,7 @@ def of_one_pair(pair: PairResult, *, has_baseline: bool) -> Recommendation:
     words = {
         "worse": f"{pair.b} is worse, by {gain_words(pair)}",
         "probably_worse": f"{pair.b} is probably worse, by {gain_words(pair)}{unless(pair, 'loss')}",
-        "cannot_tell": f"{pair.b} is not shown to be better, but may be",
+        "cannot_tell": f"{pair.b} is not shown to be better{', but may be' if pair.gain > 0 else ''}",
         "too_few": f"{few_words([pair])} to tell whether {pair.b} is better; at least {MIN_UNITS} are needed",
         "not_safe": f"whether {pair.b} is better is not safe to say, as too many results are unjudged",
     }[code]

@@ -16,15 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope.comparison.records import Action, Code, PairResult, QueryGroup, Recommendation
-from rankscope.comparison.verdict import CLAIMS, MIN_UNITS, WORDS, about, decimals, unit_word
+from rankscope.comparison.verdict import CLAIMS, MIN_UNITS, TURNED, WORDS, about, decimals, unit_word
 from rankscope.printable import counted
 
-TURNED: dict[Code, Code] = {
-    "better": "worse",
-    "worse": "better",
-    "probably_better": "probably_worse",
-    "probably_worse": "probably_better",
-}
 BETTER: tuple[Code, ...] = ("better", "probably_better")
 WORSE: tuple[Code, ...] = ("worse", "probably_worse")
 ALIKE: tuple[Code, ...] = ("same", "identical")

@@ -30,6 +30,13 @@ WORDS: dict[Code, str] = {
     "not_comparable": "not comparable",
 }
 """Each verdict in a word or two, the best first."""
+TURNED: dict[Code, Code] = {
+    "better": "worse",
+    "probably_better": "probably_worse",
+    "worse": "better",
+    "probably_worse": "probably_better",
+}
+"""What a verdict is, seen from the other of two systems; the others stay."""
 CLAIMS = ("better", "worse", "probably_better", "probably_worse")
 Because: TypeAlias = Literal["margin", "unjudged"] | None
 MIN_UNITS = 10

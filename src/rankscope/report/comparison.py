@@ -10,7 +10,7 @@ import numpy as np
 
 from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
-from rankscope.comparison.recommendation import ALIKE, OPEN, TURNED, codes_against, recommend, recommend_in
+from rankscope.comparison.recommendation import ALIKE, OPEN, codes_against, recommend, recommend_in
 from rankscope.comparison.records import Code, Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores
@@ -250,7 +250,7 @@ def pairs_with(reference: str, comparison: Comparison, group: QueryGroup) -> Ite
         if name in pair_of:
             pair = pair_of[name]
             code = pair.final_verdict.code
-            yield name, pair, code if pair.b == name else TURNED.get(code, code)
+            yield name, pair, code if pair.b == name else wording.TURNED.get(code, code)
 
 
 def counts_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictCounts:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from rankscope.analysis.side_by_side import SideBySide
+from rankscope.printable import counted
 from rankscope.records import Record, StoredRecord, or_none, to_builtins
 from rankscope.report.table import Cell, Table
 from rankscope.report.words import query_cells, without_empty
@@ -245,8 +246,7 @@ class Report(Rendered, StoredRecord):
         return record
 
     def __repr__(self) -> str:
-        n = len(self.sections)
-        return f"Report({self.title!r}, {n} section{'' if n == 1 else 's'})"
+        return f"Report({self.title!r}, {counted(len(self.sections), 'section')})"
 
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -12,6 +12,7 @@ from rankscope._version import __version__
 from rankscope.errors import MeasureError, OptionError
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, is_over_same_queries, show
+from rankscope.printable import counted
 from rankscope.report.table import Cell, Table, transposed
 
 if TYPE_CHECKING:
@@ -41,14 +42,7 @@ def best_first(scores: Scores) -> Scores:
     Where the means are not over the same queries there is no such order, and the runs stay as they were given.
     """
     primary = primary_of(scores)
-    if not is_over_same_queries(scores, primary):
-        return scores
-
-    def place(run: RunScores) -> tuple[bool, float]:
-        value = run.aggregate_of(primary).value
-        return math.isnan(value), value if primary in run.lower_is_better else -value
-
-    return replace(scores, runs=tuple(sorted(scores.runs, key=place)))
+    return scores.sorted(primary) if is_over_same_queries(scores, primary) else scores
 
 
 def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
@@ -332,7 +326,7 @@ def needs_found(run: RunScores) -> bool:
 
 
 def queries(n: int) -> str:
-    return "1 query" if n == 1 else f"{n} queries"
+    return counted(n, "query")
 
 
 def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankscope.arrays import Bools, Floats
 from rankscope.comparison import verdict as wording
-from rankscope.comparison.recommendation import TURNED, codes_against
+from rankscope.comparison.recommendation import codes_against
 from rankscope.comparison.records import Comparison
 from rankscope.errors import MeasureError, RankscopeError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
@@ -181,4 +181,4 @@ def words_against_best(comparison: Comparison) -> dict[str, str]:
     group = comparison.groups[0]
     best = group.leaderboard[0].system
     codes = codes_against(best, group)
-    return {best: "best mean", **{name: wording.WORDS[TURNED.get(code, code)] for name, code in codes.items()}}
+    return {best: "best mean", **{name: wording.WORDS[wording.TURNED.get(code, code)] for name, code in codes.items()}}

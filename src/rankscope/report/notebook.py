@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from rankscope.printable import counted
 from rankscope.report.charts.marks import verdict_marker
 from rankscope.report.charts.palette import BG, FG, MUTED, RAMP, marker
 from rankscope.report.charts.svg import element, escaped, rectangle, straight
@@ -114,7 +115,7 @@ def table_html(table: Table, *, most: int = SHOWN_ROWS, what: str = "row") -> st
         [cell_html(cell, is_name=i < table.n_name_columns) for i, cell in enumerate(row)] for row in table.rows[:most]
     ]
     n_more = len(table.rows) - most
-    more = f"{n_more:,} more {what}{'' if n_more == 1 else 's'}" if n_more > 0 else ""
+    more = counted(n_more, f"more {what}") if n_more > 0 else ""
     return rows_html(table.header, rows, n_names=table.n_name_columns, more=more)
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rankscope.comparison import verdict as wording
+from rankscope.comparison.recommendation import listed
 from rankscope.comparison.records import Code, Comparison, QueryGroup
 from rankscope.light import LightRecord, replace
 from rankscope.measures.scores import Scores
@@ -20,12 +21,6 @@ from rankscope.report.table import Cell, Table
 
 TO = "\N{EN DASH}"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TURNED: dict[Code, Code] = {
-    "better": "worse",
-    "probably_better": "probably_worse",
-    "worse": "better",
-    "probably_worse": "probably_better",
-}
 SIGNS: dict[Code, tuple[str, str]] = {
     "better": ("+", "better"),
     "probably_better": ("(+)", "probably better"),
@@ -120,7 +115,7 @@ def letters_of(group: QueryGroup, names: Sequence[str]) -> Iterator[tuple[str, s
     better: dict[str, dict[str, list[int]]] = {}
     for item in group.compared:
         code = item.final_verdict.code
-        for winner, loser, found in ((item.b, item.a, code), (item.a, item.b, TURNED.get(code, code))):
+        for winner, loser, found in ((item.b, item.a, code), (item.a, item.b, wording.TURNED.get(code, code))):
             if found in ("better", "probably_better"):
                 better.setdefault(winner, {}).setdefault(found, []).append(names.index(loser))
     for name, beaten in better.items():
@@ -163,12 +158,12 @@ def measured_sentences(scores: Scores, means: Table, comparison: Comparison | No
         sizes = ", ".join(f"{group.name} {len(group.query_ids)}" for group in comparison.groups)
         yield f"Mean {comparison.primary}{who} by {comparison.isolated_by} (queries: {sizes})."
     else:
-        yield f"Mean {listed(measures)}{who} over {n_words(scores)}."
+        yield f"Mean {listed(measures, most=len(measures))}{who} over {n_words(scores)}."
     if any(cell.best for row in means.rows for cell in row):
         yield "Bold: the best of each column."
     lower = [measure for measure in measures if measure in scores.runs[0].lower_is_better]
     if lower:
-        yield f"Lower is better: {listed(lower)}."
+        yield f"Lower is better: {listed(lower, most=len(lower))}."
 
 
 def verdict_sentences(comparison: Comparison, *, has_marks: bool) -> Iterator[str]:
@@ -219,10 +214,6 @@ def n_words(scores: Scores) -> str:
     sizes = sorted({run.counts.queries for run in scores.values()})
     words = queries(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} queries"
     return words if scores.weighted_by is None else f"{words}, weighted by {scores.weighted_by}"
-
-
-def listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def label_of(measure: str) -> str:

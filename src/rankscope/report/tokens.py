@@ -51,11 +51,25 @@ COLOURS: dict[str, tuple[str, str]] = {
 }
 """Paper and ink; verdicts, each with its tint; r0 to r4, a ramp of one hue, and what is read on its end; s1 to s7,
 lines of charts, which differ by dash and label too; words that were found; what has the focus."""
+TONES: dict[str, str] = {
+    "probably_better": "better",
+    "probably_worse": "worse",
+    "fine": "better",
+    "look": "caution",
+    "fails": "worse",
+    "note": "unsure",
+}
+"""The colour of a mark of a report, where it has not its own."""
 
 THEMES: dict[Theme, dict[str, str]] = {
     "light": {name: light for name, (light, _) in COLOURS.items()},
     "dark": {name: dark for name, (_, dark) in COLOURS.items()},
 }
+
+
+def tone(mark: str) -> str:
+    """Return the name of the colour of a mark; its tint has the same name with `-tint`."""
+    return TONES.get(mark, mark)
 
 
 def variables(theme: Theme) -> str:

@@ -394,7 +394,7 @@ def pair_queries_html(found: PairQueries) -> str:
         for row in found.rows[: nb.SHOWN_ROWS]
     ]
     n_more = len(found) - len(rows)
-    more = f"{n_more:,} more {'query' if n_more == 1 else 'queries'}" if n_more else ""
+    more = counted(n_more, "more query") if n_more else ""
     header = ["query", *pair_names(found), "difference"]
     return nb.card(nb.rows_html(header, rows, more=more), nb.quiet(*pair_queries_table(found, most=0).notes))
 

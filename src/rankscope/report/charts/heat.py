@@ -150,7 +150,7 @@ class StrataChart(HeatChart):
         gains, losses = looks.count(GAIN), looks.count(LOSS)
         known = [cell for cell in self.cells if math.isfinite(cell.value)]
         largest = max(known, key=lambda cell: abs(cell.value))
-        found = f"{gains:,} told to be better, {losses:,} worse, {len(looks) - gains - losses:,} not told from zero"
+        found = f"{gains:,} better, {losses:,} worse, {len(looks) - gains - losses:,} whose interval includes zero"
         where = f"the largest is {self.numbers(largest)} for {largest.column} in {largest.row}"
         return f"{counted(len(looks), 'difference')} in {self.measure} by stratum: {found}; {where}."
 
@@ -160,7 +160,7 @@ class StrataChart(HeatChart):
             [
                 (gain, "better: the interval leaves out zero"),
                 (loss, "worse: the interval leaves out zero"),
-                (swatch(fill=SUNK, stroke=GRID), "not told from zero"),
+                (swatch(fill=SUNK, stroke=GRID), "the interval includes zero"),
             ]
         )
         self.draw_cells(drawing)

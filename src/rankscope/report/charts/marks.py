@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rankscope.comparison.records import Code
 from rankscope.report.charts.palette import BG, MARK_COLOURS, marker
 from rankscope.report.charts.svg import Attributes, element, group, number
 from rankscope.report.document import Mark
@@ -20,13 +19,6 @@ FORMS: dict[Mark, str] = {
 }
 HOLLOW = ("probably_better", "probably_worse", "unsure", "unsafe")
 """What is not sure is drawn as an outline, never paler: pale colours are lost in print."""
-TURNED: dict[Code, Code] = {
-    "better": "worse",
-    "probably_better": "probably_worse",
-    "worse": "better",
-    "probably_worse": "probably_better",
-}
-"""What a verdict is, seen from the other of two systems; the others stay."""
 
 
 def look_of(mark: Mark) -> Attributes:

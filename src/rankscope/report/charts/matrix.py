@@ -10,14 +10,14 @@ from itertools import groupby
 from typing import Any, Self
 
 from rankscope.comparison.records import Comparison, PairResult
-from rankscope.comparison.verdict import level_words, short_words
+from rankscope.comparison.verdict import TURNED, level_words, short_words
 from rankscope.errors import OptionError
 from rankscope.printable import counted
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing
-from rankscope.report.charts.marks import TURNED, form_of, half_of, look_of, outline_of, verdict_marker
+from rankscope.report.charts.marks import form_of, half_of, look_of, outline_of, verdict_marker
 from rankscope.report.charts.palette import GRID, MARK_COLOURS, MARK_TINTS, MUTED
 from rankscope.report.charts.sources import identifier, shown_of
 from rankscope.report.charts.svg import element, group, number, one_line, straight, text_width, tip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankscope.report.charts.svg import Attribute, element, polyline
-from rankscope.report.tokens import THEMES, theme_css, variables
+from rankscope.report.tokens import THEMES, theme_css, tone, variables
 
 
 def paint(name: str) -> str:
@@ -33,28 +33,9 @@ FG, BG, MUTED, AXIS, GRID = map(paint, ("ink", "paper", "ink-3", "axis", "line")
 SERIES = tuple(paint(f"s{i}") for i in range(1, 5))
 """Of the few lines that are coloured; each has its own dash and marker, too."""
 GOOD, BAD = paint("better"), paint("worse")
-MARK_COLOURS = {
-    "better": GOOD,
-    "probably_better": GOOD,
-    "worse": BAD,
-    "probably_worse": BAD,
-    "same": paint("same"),
-    "unsure": paint("unsure"),
-    "unsafe": paint("unsafe"),
-    "fails": BAD,
-    "note": paint("unsure"),
-}
-MARK_TINTS = {
-    "better": paint("better-tint"),
-    "probably_better": paint("better-tint"),
-    "worse": paint("worse-tint"),
-    "probably_worse": paint("worse-tint"),
-    "same": paint("same-tint"),
-    "unsure": BG,
-    "unsafe": paint("unsafe-tint"),
-    "fails": paint("worse-tint"),
-    "note": BG,
-}
+MARKS = ("better", "probably_better", "worse", "probably_worse", "same", "unsure", "unsafe", "fails", "note")
+MARK_COLOURS = {mark: paint(tone(mark)) for mark in MARKS}
+MARK_TINTS = {mark: BG if tone(mark) == "unsure" else paint(f"{tone(mark)}-tint") for mark in MARKS}
 """The ground below a mark."""
 RAMP = tuple(paint(f"r{i}") for i in range(5))
 ON_RAMP = (FG, FG, FG, paint("on-r3"), paint("on-r4"))

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankscope.comparison.records import Comparison, PairResult, QueryGroup
-from rankscope.comparison.verdict import level_words, short_words
+from rankscope.comparison.verdict import TURNED, level_words, short_words
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
@@ -20,7 +20,7 @@ from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Axis, Scale, axis_name, draw_x_axis, linear_axis, write_ticks
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import Box, ChartLayout, Drawing, swatch
-from rankscope.report.charts.marks import TURNED, verdict_marker
+from rankscope.report.charts.marks import verdict_marker
 from rankscope.report.charts.palette import BG, FG, GRID, MARK_COLOURS, MUTED, RAMP, marker
 from rankscope.report.charts.sources import RunData, by_mean, identifier, shown_of
 from rankscope.report.charts.svg import (

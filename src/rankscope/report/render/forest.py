@@ -11,8 +11,9 @@ from html import escape
 from rankscope.report import document as doc
 from rankscope.report.charts.axes import linear_axis
 from rankscope.report.render.interval import Axis, shared_axis
-from rankscope.report.render.page import SHAPES, Page, tone, verdict_words
+from rankscope.report.render.page import SHAPES, Page, verdict_words
 from rankscope.report.render.texts import with_minus
+from rankscope.report.tokens import tone
 
 FIRST, SPAN = 5.0, 90.0  # where the axis begins and how much it takes of the track, in percent
 N_TICKS = 6

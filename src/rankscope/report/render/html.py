@@ -19,8 +19,9 @@ from rankscope.printable import counted
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.render.html_table import table_block
-from rankscope.report.render.page import Page, heading, labelled, shape, tone
+from rankscope.report.render.page import Page, heading, labelled, shape
 from rankscope.report.render.texts import CHECK_WORDS, cleaned, with_minus
+from rankscope.report.tokens import tone
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 TitledBlock: TypeAlias = (

@@ -10,10 +10,11 @@ import re
 from html import escape
 
 from rankscope.report import document as doc
-from rankscope.report.render.page import TONES, Page, heading, labelled, verdict_words
+from rankscope.report.render.page import Page, heading, labelled, verdict_words
 from rankscope.report.render.texts import DIGITS, SUPERSCRIPTS, with_minus
 from rankscope.report.render.texts import SHAPES as SHAPE_SIGNS
 from rankscope.report.table import Cell, Table
+from rankscope.report.tokens import tone
 
 PAPER_ROWS, PAPER_COLUMNS = 200, 12  # a folded table with more rows or columns than this stays folded on paper
 LONG_HEADING = 20
@@ -113,6 +114,6 @@ def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
     if not text.isascii():
         text = SUPERSCRIPTS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)
         if cell.text in SIGNS:
-            kind = f"s {TONES.get(SIGNS[cell.text], SIGNS[cell.text])}"
+            kind = f"s {tone(SIGNS[cell.text])}"
     attribute = f' class="{kind}"' if " " in kind else f" class={kind}" if kind else ""
     return f"<td{attribute}{whole}><b>{text}</b>" if cell.best else f"<td{attribute}{whole}>{text}"

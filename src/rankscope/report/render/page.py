@@ -9,6 +9,7 @@ from itertools import chain, count
 from rankscope.report import document as doc
 from rankscope.report.render.texts import with_minus
 from rankscope.report.terms import meaning, measure_meaning, split_terms
+from rankscope.report.tokens import tone
 
 SHAPES: dict[doc.Mark, str] = {
     "better": '<path d="M8 1.5 15 14H1Z"/>',
@@ -23,15 +24,6 @@ SHAPES: dict[doc.Mark, str] = {
     "fails": '<path class="ring" d="M3 3 13 13M13 3 3 13"/>',
     "note": '<circle cx="8" cy="8" r="2.5"/>',
 }
-TONES: dict[str, str] = {
-    "probably_better": "better",
-    "probably_worse": "worse",
-    "fine": "better",
-    "look": "caution",
-    "fails": "worse",
-    "note": "unsure",
-}
-"""The colour of a mark, where it has not its own."""
 
 
 class Page:
@@ -101,10 +93,6 @@ class Page:
 def in_css(text: str) -> str:
     """Return a text as it stands between quotation marks of a style sheet within a page."""
     return re.sub(r'["\\<>&\n]', lambda found: f"\\{ord(found[0]):x} ", text)
-
-
-def tone(mark: doc.Mark) -> str:
-    return TONES.get(mark, mark)
 
 
 def shape(mark: doc.Mark) -> str:

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope.comparison.records import Action, Code, PairResult, QueryGroup, Recommendation
@@ -28,6 +29,7 @@ IN_DOUBT: tuple[Code, ...] = ("not_safe", "not_comparable")
 KEPT_BY: tuple[Code, ...] = ("cannot_tell", "not_safe", "too_few", *ALIKE, "probably_worse", "worse")
 """Verdicts on others by which a baseline is kept, the one that leaves most open first."""
 SHOWN_NAMES = 3
+JUDGE = "Judging the docs that rankscope compare --settle FILE lists would tell."
 LONGEST = 120
 """A headline that is longer names fewer systems, where it can."""
 
@@ -105,7 +107,7 @@ def of_one_pair(pair: PairResult, *, has_baseline: bool) -> Recommendation:
         "too_few": f"{few_words([pair])} to tell whether {pair.b} is better; at least {MIN_UNITS} are needed",
         "not_safe": f"whether {pair.b} is better is not safe to say, as too many results are unjudged",
     }[code]
-    more = more_queries([pair]) if code == "cannot_tell" else ""
+    more = more_queries([pair]) if code == "cannot_tell" else JUDGE if code == "not_safe" else ""
     if has_baseline:
         return Recommendation(f"Keep {pair.a}: {words}.", "keep", (pair.a,), code, more)
     words = {
@@ -210,7 +212,7 @@ def among_all(group: QueryGroup) -> Recommendation:
         return Recommendation(f"Nothing can be recommended: {words}.", "none", (), "cannot_tell")
     unsure = [place.system for place in group.leaderboard if codes.get(place.system) in (*OPEN, *ALIKE)]
     rivals = [name for name in unsure if name not in losers]
-    words, more = f"Choose {top} for now: it has the best mean, but is not shown to be the best.", []
+    words, more = f"Choose {top} for now: it has the best mean, but is not shown to be the best.", list[str]()
     if rivals:
         words = "Choose among {}: none of them is shown to be better than another."
         if len(rivals) == 1:
@@ -259,7 +261,17 @@ def more_queries(pairs: Sequence[PairResult], against: str = "") -> str:
     if len(needed) < len(pairs) or min(needed, default=0) <= 0:
         return ""  # where one of them has no figure, no number of queries is known to tell
     what = f"would tell a difference of {pairs[0].margin:g}{against}"
-    return f"About {about(max(needed))} more {unit_word(pairs[0])} {what}."
+    return f"About {about(max(needed))} more {unit_word(pairs[0])} {what}{if_as_seen(pairs)}."
+
+
+def if_as_seen(pairs: Sequence[PairResult]) -> str:
+    """Say how many more queries it would take if the true differences were those that were found."""
+    known = [pair for pair in pairs if pair.mde.value and pair.gain]
+    needed = [math.ceil(pair.n_units * ((pair.mde.value or 0.0) / pair.gain) ** 2) - pair.n_units for pair in known]
+    if len(known) < len(pairs) or max(needed) <= 0:
+        return ""
+    are = "the difference is" if len(pairs) == 1 else "the differences are"
+    return f", about {about(max(needed))} if {are} as large as found here"
 
 
 def few_words(pairs: Sequence[PairResult]) -> str:

@@ -288,12 +288,17 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             what = f"the cluster of query {name}" if pair.clustered else f"query {name}"
             would = "would" if rest.is_exact else "would probably"
             yield f"It rests on {what}: without it the verdict {would} be another one ({WORDS[after]})."
-    if abs(or_nan(pair.skew)) > LOPSIDED and MIN_UNITS <= pair.n_units < ENOUGH_IF_LOPSIDED and pair.differs:
+    if is_lopsided(pair):
         yield (
             f"The differences are lopsided (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
             "the interval is rough."
         )
     yield from unjudged_words(code, pair)
+
+
+def is_lopsided(pair: PairResult) -> bool:
+    """Tell whether differences are so lopsided that the interval of so few is rough."""
+    return abs(or_nan(pair.skew)) > LOPSIDED and MIN_UNITS <= pair.n_units < ENOUGH_IF_LOPSIDED and pair.differs
 
 
 def few_differ_words(pair: PairResult) -> str:

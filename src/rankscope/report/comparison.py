@@ -16,6 +16,7 @@ from rankscope.light import replace
 from rankscope.measures.scores import RunScores
 from rankscope.printable import counted
 from rankscope.records import or_nan
+from rankscope.records import replace as record_with
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
@@ -321,6 +322,9 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     worth = min(float(pair.n_units), pair.n_effective)
     enough: doc.Mark = "fine" if worth >= wording.CAUTION_UNITS else "look" if worth >= wording.MIN_UNITS else "fails"
     n_words = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
+    if enough == "fine" and wording.is_lopsided(pair):
+        enough = "look"
+        n_words += f"; as differences are lopsided, {wording.ENOUGH_IF_LOPSIDED} would be enough"
     if pair.clustered:
         n_words += f", in {pair.n_units} clusters, which are what counts"
     if comparison.weights:
@@ -481,7 +485,7 @@ def sections_of_pairs(
     detailed = pairs[: most if every_pair else 0]
     within = parts.in_group("Pairs, the best first", group) if len(detailed) > FEW_DETAILED else ""
     for pair in detailed:
-        yield replace(parts.pair_section(comparison, group, pair, with_figures=with_figures), within=within)
+        yield record_with(parts.pair_section(comparison, group, pair, with_figures=with_figures), within=within)
     if len(pairs) > len(detailed):
         n = len(pairs) - len(detailed)
         left = f"{n:,} more pair{'s' * (n > 1)}" if detailed else counted(n, "pair")

@@ -83,17 +83,19 @@ def report_of(
         first_screen=tuple(first),
         sections=(
             *(() if data is None else evaluated_sections(scores, data)),
-            *(chart_sections(scores, data) if with_figures else ()),
+            *(chart_sections(scores, data, comparison) if with_figures else ()),
             *detail_sections(scores),
         ),
         footer=tuple(footer(scores, command)),
     )
 
 
-def chart_sections(scores: Scores, data: RunData | None) -> Iterator[Section]:
+def chart_sections(scores: Scores, data: RunData | None, comparison: Comparison | None) -> Iterator[Section]:
     left_out = HEAVY_CHARTS if len(scores) > MANY_RUNS else ("systems",) if len(scores) == 1 else ()
     kinds = [kind for kind in SCORE_CHARTS if kind not in left_out]
     drawn = {kind: figure(kind, "scores", scores, in_given_order=True) for kind in kinds}
+    if "systems" in drawn and comparison is not None:  # shaded by the verdicts that the page shows
+        drawn["systems"] = figure("systems", "comparison", comparison)
     if data is not None:
         run_of = {run.name or "run": run for run in data.runs}
         ordered = replace(data, runs=[run_of[name] for name in scores], in_given_order=True)

@@ -84,7 +84,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         code="precise_but_incomplete",
-        what="high precision, low recall: the first {top} docs are right, but under {limit.LOW_RECALL:.0%} of the relevant docs "
+        what="high precision, low recall: most of the first {top} docs are right, but under {limit.LOW_RECALL:.0%} of the relevant docs "
         "were retrieved at all",
         shows=lambda view: (
             (view.found(view.top) >= limit.SURE_SHARE * view.top)

@@ -14,7 +14,7 @@ from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import axis_name, draw_x_axis, draw_y_axis, fixed_axis, linear_axis, write_below
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import Box, Drawing, swatch
-from rankscope.report.charts.palette import AXIS, BG, MUTED, ON_RAMP, RAMP
+from rankscope.report.charts.palette import AXIS, BG, FG, MUTED, ON_RAMP, RAMP
 from rankscope.report.charts.sources import RunData, shown_of
 from rankscope.report.charts.svg import group, rectangle, shortened, straight, text_width, tip
 
@@ -145,9 +145,12 @@ class PositionsChart(Chart):
         """Draw one bar per system, cut into its bands, the first one darkest; shares are written where they fit."""
         layout, systems = drawing.layout, self.systems
         shades = [round((len(RAMP) - 1) * (1 - i / max(len(self.bands) - 1, 1))) for i in range(len(self.bands))]
+        looks = [(RAMP[shade], ON_RAMP[shade]) for shade in shades]
+        if len(self.bands) > len(RAMP):  # the last ones, such as those that are not found, have no shade
+            looks = [*zip(RAMP[::-1], ON_RAMP[::-1], strict=True), *[(BG, FG)] * (len(self.bands) - len(RAMP))]
         drawing.paragraph(X_LABEL)
         drawing.legend(
-            [(swatch(fill=RAMP[shade], stroke=AXIS), band) for band, shade in zip(self.bands, shades, strict=True)]
+            [(swatch(fill=fill, stroke=AXIS), band) for band, (fill, _) in zip(self.bands, looks, strict=True)]
         )
         widest = max(text_width(s.name, layout.size) for s in systems)
         label_width = min(widest, layout.inner * (0.3 if layout.is_wide else 1))
@@ -164,13 +167,13 @@ class PositionsChart(Chart):
             shares = [100 * system.share(j) for j in range(len(self.bands))]
             sides = [(scale(start), scale(end)) for start, end in pairwise(accumulate(shares, initial=0.0))]
             pieces = [
-                rectangle(left, bottom - bar, right, bottom, system.tooltip(j, self.bands[j]), fill=RAMP[shades[j]])
+                rectangle(left, bottom - bar, right, bottom, system.tooltip(j, self.bands[j]), fill=looks[j][0])
                 for j, (left, right) in enumerate(sides)
                 if system.counts[j]
             ]
             drawing.add(group(pieces, stroke=AXIS, stroke_width=0.75))
-            for share, shade, (left, right) in zip(shares, shades, sides, strict=True):
-                words, fill = f"{share:.0f}", ON_RAMP[shade]
+            for share, (_, fill), (left, right) in zip(shares, looks, sides, strict=True):
+                words = f"{share:.0f}"
                 if text_width(words, layout.size) + 6 <= right - left:
                     place = (left + right) / 2, drawing.middle(bottom - bar / 2)
                     drawing.text(*place, words, text_anchor="middle", fill=fill)

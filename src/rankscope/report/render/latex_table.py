@@ -83,6 +83,8 @@ def latex_width(text: str) -> int:
 
 SIZES = {"normalsize": 82, "small": 90, "footnotesize": 100, "scriptsize": 116}
 """How many characters of a table fit into a line, by the size of the letters."""
+NARROWER = 1.4
+"""The lines of a paper are so many times shorter than those of our own document."""
 LONGEST_FLOAT = 30  # a table with more rows than this runs over pages
 LONGEST_NAME, LONGEST_NUMBER = 30, 18
 """A column of names, or of numbers, that is wider than this is broken into lines."""
@@ -152,7 +154,9 @@ def latex_paper_table(paper: PaperTable) -> str:
         marks = (paper.superscripts.get((j, i), "") for i in range(len(row)))
         behind = (rf"\textsuperscript{{{latex_text(mark)}}}" if mark else "" for mark in marks)
         rows.append(" & ".join(map("".join, zip(map(cell_part, row, columns), behind, strict=True))) + r" \\")
-    lines = float_lines(columns, rows, latex_text(caption), label=paper.label, longest=LONGEST_IN_PAPER)
+    lines = float_lines(
+        columns, rows, latex_text(caption), label=paper.label, longest=LONGEST_IN_PAPER, narrower=NARROWER
+    )
     text = "\n".join(lines)
     packages = {"booktabs": True, "array": r"\arraybackslash" in text, "longtable": r"{longtable}" in text}
     needed = [rf"% needs \usepackage{{{','.join(name for name, used in packages.items() if used)}}}"]
@@ -191,10 +195,16 @@ def table_part(table: Table, columns: Sequence[LatexColumn], title: str) -> str:
 
 
 def float_lines(
-    columns: Sequence[LatexColumn], rows: Sequence[str], caption: str, *, longest: int, label: str = ""
+    columns: Sequence[LatexColumn],
+    rows: Sequence[str],
+    caption: str,
+    *,
+    longest: int,
+    label: str = "",
+    narrower: float = 1.0,
 ) -> list[str]:
     """Return the rows, the first of which is the header, as a float, or as a table over several pages."""
-    total = sum(column.taken for column in columns)
+    total = sum(column.taken for column in columns) * narrower
     size = next((name for name, room in SIZES.items() if total <= room), "scriptsize")
     named = rf"\label{{{label}}}" if label else ""
     if len(rows) - 1 > longest:
@@ -204,7 +214,7 @@ def float_lines(
         return [f"{{\\{size}", *opening, r"\bottomrule", r"\endfoot", *rows[1:], r"\end{longtable}", "}"]
     opening = [
         r"\begin{table}[htbp]",
-        rf"\centering\{size}",
+        rf"\centering\{size}" + (r"\setlength{\tabcolsep}{2pt}" if total > SIZES["scriptsize"] else ""),
         rf"\caption{{{caption}}}",
         *filter(None, [named]),
         r"\smallskip",

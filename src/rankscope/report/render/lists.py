@@ -87,5 +87,6 @@ def moves_part(sides: SideBySide) -> str:
 LEGEND = (
     '<p class="cap">The number in the box is the grade, a dash where nobody judged the doc; on the right stands what '
     'a doc adds to the score. <span class="lines">Lines join the places of a doc: blue where a relevant one rose, '
-    "dashed where one fell.</span></p>"
+    "dashed where one fell.</span> Lost: not among the docs shown of the other list; new: not among those of the "
+    "first.</p>"
 )

@@ -155,12 +155,17 @@ def test_more_queries_are_those_of_the_records():
     open_ones = with_codes(group, ["cannot_tell"] * 3)
     assert all(pair.delta > 0 for pair in open_ones.compared)
     needed = dict(zip(("dense", "hybrid", "tuned"), (11_646, 400, 61), strict=True))
-    pairs = tuple(replace(pair, n_needed=needed[pair.b]) for pair in open_ones.compared)
+    pairs = tuple(
+        replace(pair, n_needed=needed[pair.b], mde=replace(pair.mde, value=2 * pair.gain))
+        for pair in open_ones.compared
+    )
     advice = recommend_in(replace(open_ones, comparisons=pairs), "bm25")
     assert advice.text.endswith(
         "none of the 3 others is shown to be better on this set; hybrid, dense or tuned may be."
     )
-    assert advice.more == "About 12,000 more queries would tell a difference of 0.01."  # 11,646 less the 60 there are
+    # 11,646 less the 60 there are; where twice the difference can be found, four times as many queries find it
+    as_found = "about 180 if the differences are as large as found here"
+    assert advice.more == f"About 12,000 more queries would tell a difference of 0.01, {as_found}."
     unknown = replace(open_ones, comparisons=tuple(replace(pair, n_needed=None) for pair in open_ones.compared))
     assert recommend_in(unknown, "bm25").more == ""
 
@@ -270,3 +275,13 @@ def test_what_is_not_told_apart_from_the_best_is_marked_with_it():
     assert sorted(row[1].text.split()[-1] for row in board.rows if any(cell.best for cell in row)) == ["a", "b"]
     with pytest.raises(rs.OptionError, match="order 'worst' is not one of score, given"):
         compare_scores(scores_of(columns), order="worst")
+
+
+def test_groups_in_which_nothing_is_comparable():
+    qrels = {f"{code}{i}": {"d": 1} for code in ("de", "en") for i in range(20)}
+    runs = {name: {q: ["d" if i % 2 == at else "x"] for i, q in enumerate(qrels)} for at, name in enumerate("ab")}
+    languages = {query: {"language": query[:2]} for query in qrels}
+    with pytest.warns(rs.errors.RankscopeWarning, match="undefined for 20 of 40"):
+        found = rs.compare(qrels, runs, "FirstRel", queries=languages)
+    assert found.recommendation.action == "none"
+    assert found.recommendation.text == "Nothing can be recommended in de and en."

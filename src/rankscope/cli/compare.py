@@ -273,16 +273,17 @@ def write_settling(comparison: Comparison, path: str) -> None:
 def settling_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return each doc to judge once, with the words to judge by: what was asked, its title, and how its text begins."""
     from rankscope.data.texts import beginning, one_line
+    from rankscope.printable import printable
 
     texts, rows = comparison.texts, dict[tuple[str, str], dict[str, Any]]()
     for item in comparison:
         for doc in item.settle or ():
             words = {}
             if texts.queries:
-                words["query_text"] = texts.query(doc.query)
+                words["query_text"] = printable(beginning(texts.query(doc.query), SETTLING_LENGTH))
             if texts.titles or texts.bodies:
-                words["title"] = one_line(texts.titles.get(doc.doc, ""))
-                words["text"] = beginning(one_line(texts.bodies.get(doc.doc, "")), SETTLING_LENGTH)
+                title, text = (one_line(known.get(doc.doc, "")) for known in (texts.titles, texts.bodies))
+                words["title"], words["text"] = (printable(beginning(one, SETTLING_LENGTH)) for one in (title, text))
             ranks = {"swing": doc.swing, "rank_a": doc.rank_a, "rank_b": doc.rank_b, "a": item.a, "b": item.b}
             row = {"query": doc.query, "doc": doc.doc, **words, "grade": None, **ranks}
             rows.setdefault((doc.query, doc.doc), row)

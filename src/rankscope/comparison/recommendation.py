@@ -304,6 +304,8 @@ def codes_against(system: str, group: QueryGroup) -> dict[str, Code]:
 def listed(names: Sequence[str], *, last: str = "and", most: int = SHOWN_NAMES) -> str:
     """Return names in a sentence; of many only the first, and how many more there are."""
     shown = list(names[:most])
+    if not shown:
+        return ""
     if len(names) > most:
         return f"{', '.join(shown)} {last} {len(names) - most} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"

@@ -153,9 +153,10 @@ def measured_words(comparison: Comparison, group: QueryGroup) -> str:
     """Say what the answer rests on: the measure, the queries, and how much of the results is judged."""
     pair, qrels = group.compared[0], comparison.qrels.path
     where = f" of {Path(qrels).name}" if qrels else ""
-    words = (
-        f"Measured by {wording.measure_words(pair)} on {parts.in_group(queries(len(group.query_ids)), group)}{where}"
-    )
+    asked = queries(len(group.query_ids))
+    if len(group.compared) == 1 and pair.n_queries < len(group.query_ids):
+        asked = f"{pair.n_queries} of {asked}"
+    words = f"Measured by {wording.measure_words(pair)} on {parts.in_group(asked, group)}{where}"
     if comparison.cluster:
         words += f" in {max(each.n_units for each in group.compared)} clusters by {comparison.cluster}"
     if comparison.weights:

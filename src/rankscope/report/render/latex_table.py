@@ -83,7 +83,7 @@ def latex_width(text: str) -> int:
 
 SIZES = {"normalsize": 82, "small": 90, "footnotesize": 100, "scriptsize": 116}
 """How many characters of a table fit into a line, by the size of the letters."""
-NARROWER = 1.4
+NARROWER = 1.6
 """The lines of a paper are so many times shorter than those of our own document."""
 LONGEST_FLOAT = 30  # a table with more rows than this runs over pages
 LONGEST_NAME, LONGEST_NUMBER = 30, 18

@@ -484,7 +484,7 @@ def sections_of_pairs(
     detailed = pairs[: most if every_pair else 0]
     within = parts.in_group("Pairs, the best first", group) if len(detailed) > FEW_DETAILED else ""
     for pair in detailed:
-        yield replace(parts.pair_section(comparison, group, pair, with_figures=with_figures), within=within)
+        yield parts.pair_section(comparison, group, pair, with_figures=with_figures, within=within)
     if len(pairs) > len(detailed):
         n = len(pairs) - len(detailed)
         left = f"{n:,} more pair{'s' * (n > 1)}" if detailed else counted(n, "pair")

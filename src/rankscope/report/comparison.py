@@ -16,7 +16,6 @@ from rankscope.light import replace
 from rankscope.measures.scores import RunScores
 from rankscope.printable import counted
 from rankscope.records import or_nan
-from rankscope.records import replace as record_with
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
@@ -486,7 +485,7 @@ def sections_of_pairs(
     detailed = pairs[: most if every_pair else 0]
     within = parts.in_group("Pairs, the best first", group) if len(detailed) > FEW_DETAILED else ""
     for pair in detailed:
-        yield record_with(parts.pair_section(comparison, group, pair, with_figures=with_figures), within=within)
+        yield parts.pair_section(comparison, group, pair, with_figures=with_figures, within=within)
     if len(pairs) > len(detailed):
         n = len(pairs) - len(detailed)
         left = f"{n:,} more pair{'s' * (n > 1)}" if detailed else counted(n, "pair")

@@ -94,7 +94,7 @@ def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Fac
     digits, facts = decimals(pair), []
     if pair.mean.a is not None and pair.mean.b is not None:
         a, b = pair.mean.a, pair.mean.b
-        share = relative_words(a, b)
+        share = f"{share_words(abs(b - a) / abs(a))} {'higher' if b > a else 'lower'}" if a and b != a else ""
         facts.append(Fact(f"{measure_words(pair)}, {pair.a} → {pair.b}", f"{a:.{digits}f} → {b:.{digits}f}", share))
     if pair.delta is not None:
         facts.append(Fact("Difference", with_sign(pair.delta, pair), interval_words(pair)))
@@ -109,12 +109,11 @@ def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Fac
     return Facts(in_group("In numbers", group), tuple(facts))
 
 
-def relative_words(a: float, b: float) -> str:
-    """Say by how much of the one the other is higher or lower; nothing where that is less than can be shown."""
-    share = abs(b - a) / abs(a) if a else 0.0
+def share_words(share: float) -> str:
+    """Return a share in percent; a small one with a decimal, as nothing that changed is 0% higher."""
     if share < 0.0005:
-        return ""
-    return f"{share:.{0 if share >= 0.1 else 1}%} {'higher' if b > a else 'lower'}"
+        return "less than 0.1%"
+    return f"{share:.1%}" if share < 0.0095 else f"{share:.0%}"
 
 
 def zero_words(pair: PairResult) -> str:
@@ -207,7 +206,8 @@ def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) 
         )
     level = f"{pair.ci.level * 100:.4g}% CI"
     header = ["measure", pair.a, pair.b, "Δ", level, "p (adj.)", "effect d_z", "W / T / L"]
-    return Table(header, rows, notes=tuple(p_notes(comparison, all_measures)), optional=("effect d_z", "W / T / L"))
+    notes = tuple(p_notes(comparison, all_measures))
+    return Table(header, rows, notes=notes, optional=("effect d_z", "W / T / L"), keep=(pair.b, "Δ"))
 
 
 def exploratory_words(comparison: Comparison) -> str:
@@ -301,7 +301,9 @@ def pair_sections(
             yield Section(in_group(title, group), tuple(blocks))
 
 
-def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> Section:
+def pair_section(
+    comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool, within: str = ""
+) -> Section:
     """Return one of several pairs, which is opened on demand."""
     blocks: list[Block] = [
         verdict_block(pair, group, comparison.texts),
@@ -314,7 +316,7 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
         *unjudged_blocks(pair),
         *other_tests(pair),
     ]
-    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks), folded=True)
+    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks), folded=True, within=within)
 
 
 def query_blocks(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> list[Block]:
@@ -418,7 +420,9 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
         "docs whose part of the score changed: the part in the one ranking minus the part in the other, as a share of "
         "the mean over queries; the parts add up"
     )
-    yield TableBlock("Why it moved", Table(["docs that are", "docs", f"part of Δ {pair.measure}"], rows, notes=(note,)))
+    change = f"part of Δ {pair.measure}"
+    table = Table(["docs that are", "docs", change], rows, notes=(note,), keep=(change,))
+    yield TableBlock("Why it moved", table)
 
     both = (movement.by_rank.a, movement.by_rank.b)
     a, b = (np.pad(values[:SHOWN_RANKS], (0, max(0, SHOWN_RANKS - len(values)))) for values in both)

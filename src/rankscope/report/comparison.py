@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rankscope import records
 from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.recommendation import ALIKE, OPEN, codes_against, recommend, recommend_in
@@ -477,7 +478,7 @@ def sections_of_pairs(
     detailed = pairs[: most if every_pair else 0]
     within = parts.in_group("Pairs, the best first", group) if len(detailed) > FEW_DETAILED else ""
     for pair in detailed:
-        yield replace(parts.pair_section(comparison, group, pair, with_figures=with_figures), within=within)
+        yield records.replace(parts.pair_section(comparison, group, pair, with_figures=with_figures), within=within)
     if len(pairs) > len(detailed):
         n = len(pairs) - len(detailed)
         left = f"{n:,} more pair{'s' * (n > 1)}" if detailed else counted(n, "pair")

@@ -156,11 +156,13 @@ def test_the_measure_that_decides_under_a_profile_is_that_of_run(folder, ranksco
 
 @pytest.mark.usefixtures("weeks")
 def test_queries_may_be_given_though_those_without_judgments_are_skipped(folder, rankscope):
-    (folder / "queries.jsonl").write_text("".join(f'{{"_id": "q{i}", "text": "t"}}\n' for i in range(5)))
+    (folder / "queries.jsonl").write_text("".join(f'{{"_id": "q{i}", "text": "asks {i}"}}\n' for i in range(5)))
     how = ["evaluate", "qrels.txt", "week1.run", "--queries", "queries.jsonl", "-m", "RR"]
     done = rankscope(*how, "--profile", "parakeet", "--unjudged-queries", "skip")
     assert (done.code, re.search(r"week1 +0\.7500", done.out) is not None) == (0, True)
-    assert rankscope(*how).code == 2  # here they would do nothing
+    shown = rankscope(*how, "--per-query")
+    assert shown.code == 0
+    assert len(re.findall(r"asks \d", shown.out)) == 4  # beside the ids of those with judgments
 
 
 def test_judged_shares_say_what_they_are_shares_of(folder, rankscope):
@@ -168,6 +170,9 @@ def test_judged_shares_say_what_they_are_shares_of(folder, rankscope):
     (folder / "qrels.txt").write_text("q1 0 a 1\nq2 0 a 1\n")
     write_run(folder / "one.run", {"q1": ["a"], "q2": ["a", *"bcdefghi"]})
     write_run(folder / "two.run", {"q1": ["a"], "q2": ["b", "a", *"cdefghi"]})
-    told = " ".join(rankscope("compare", "qrels.txt", "one.run", "two.run", "-m", "RR").out.split())
-    assert "Judged: 56% of two's results, 56% of one's, on average over the queries that each answers." in told
-    assert "80% of the retrieved docs are unjudged" in told
+    how = ["compare", "qrels.txt", "one.run", "two.run", "-m", "RR"]
+    judged = "Judged: 56% of two's results, 56% of one's, on average over the queries that each answers."
+    assert judged in " ".join(rankscope(*how).out.split())
+    detailed = " ".join(rankscope(*how, "--details").out.split())
+    assert judged in detailed
+    assert "80% of the retrieved docs are unjudged" in detailed

@@ -676,12 +676,12 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     def __repr__(self) -> str:
         """Return the recommendation, then the verdicts, of many the first."""
         lines = [] if self.recommendation is None else [self.recommendation.text]
-        pairs = list(self)
+        pairs = [pair for group in self.groups for pair in self.pairs_in_order(group)]
         for pair in pairs[:SHOWN_VERDICTS]:
             where = f" ({pair.group})" if pair.group else ""
             lines.append(f"{pair.b} vs {pair.a}{where}: {pair.final_verdict.text} {pair.final_verdict.reason}".rstrip())
         more = len(pairs) - SHOWN_VERDICTS
-        return "\n".join([*lines, *([f"… and {more:,} more pairs"] if more > 0 else [])])
+        return "\n".join([*map(printable, lines), *([f"… and {more:,} more pairs"] if more > 0 else [])])
 
 
 def queries_of(comparison: Comparison, pair: PairResult) -> PairQueries:

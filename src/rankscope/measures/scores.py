@@ -16,7 +16,7 @@ from rankscope.arrays import Bools, Floats, in_order_sum, read_only
 from rankscope.data.sources import Origin
 from rankscope.errors import InputError, MeasureError, OptionError, UnknownNameError, did_you_mean
 from rankscope.light import LightRecord, field, names_of, replace
-from rankscope.printable import counted
+from rankscope.printable import counted, printable
 from rankscope.shown import VIEWS, Plotted, Rendered, Shown, Tabular
 
 if TYPE_CHECKING:
@@ -395,7 +395,7 @@ class Summary(Shown, Mapping[str, dict[str, Aggregate]]):
         header, rows = self.table
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         lines = [
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+            [printable(row[0]).ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
             for row in [header, *rows]
         ]
         return "\n".join("  ".join(line).rstrip() for line in lines)

@@ -171,7 +171,8 @@ def measured_words(comparison: Comparison, group: QueryGroup) -> str:
     low, high = f"{min(known):.0%}", f"{max(known):.0%}"
     span = low if low == high else f"{low} to {high}"
     if len(shares) == 2:
-        span = " and ".join(f"{share:.0%} ({name})" for name, share in shares.items())
+        texts = {name: "no results" if math.isnan(share) else f"{share:.0%}" for name, share in shares.items()}
+        span = " and ".join(f"{text} ({name})" for name, text in texts.items())
     return f"{words}. Judged of the {among}: {span}."
 
 
@@ -351,6 +352,9 @@ def judged_signal(pair: PairResult) -> doc.Signal:
         return doc.Signal("Judgments", "note", "How much is judged is not known here.")
     among = "results" if judged.depth is None else f"first {judged.depth} results"
     share_a, share_b = or_nan(judged.a), or_nan(judged.b)
+    empty = [name for name, share in ((pair.a, share_a), (pair.b, share_b)) if math.isnan(share)]
+    if empty:
+        return doc.Signal("Judgments", "fails", f"{' and '.join(empty)} returned no docs, so nothing can be judged.")
     words = (
         f"Judged: {share_b:.0%} of {pair.b}'s {among}, {share_a:.0%} of {pair.a}'s, on average over the queries that "
         "each answers."

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+from rankscope.printable import printable
 
 Attribute = str | float | None
 Attributes = dict[str, Attribute]
@@ -47,7 +49,7 @@ def number(value: float) -> str:
 
 def one_line(text: str) -> str:
     """Return a text as it can be shown: on one line, and without characters that XML does not know."""
-    return " ".join(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text).split())
+    return printable(" ".join(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text).split()))
 
 
 def escaped(text: str) -> str:
@@ -105,13 +107,24 @@ def glyph_width(char: str) -> float:
 
 def shortened(text: str, width: float, size: float, *, bold: bool = False) -> str:
     """Return a text that fits, with an ellipsis for its middle: names often differ only at their end."""
-    text = short = one_line(text)
-    n_kept = len(text)
-    while n_kept > 0 and text_width(short, size, bold=bold) > width:
-        n_kept -= 1
+    text = one_line(text)
+
+    def with_kept(n_kept: int) -> str:
         n_last = n_kept // 3
-        short = text[: n_kept - n_last].rstrip() + ELLIPSIS + text[len(text) - n_last :].lstrip()
-    return short
+        return text[: n_kept - n_last].rstrip() + ELLIPSIS + text[len(text) - n_last :].lstrip()
+
+    if text_width(text, size, bold=bold) <= width:
+        return text
+    return with_kept(most_that_fit(len(text) - 1, lambda n: text_width(with_kept(n), size, bold=bold) <= width))
+
+
+def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number up to `most` that fits, where all smaller ones do; 0 where none does."""
+    low, high = 0, max(most, 0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
 
 
 def wrapped(text: str, width: float, size: float, *, max_lines: int = 3, bold: bool = False) -> list[str]:
@@ -125,7 +138,10 @@ def wrapped(text: str, width: float, size: float, *, max_lines: int = 3, bold: b
         lines.append(shortened(" ".join(words[:n_words]), width, size, bold=bold))
         words = words[n_words:]
     last = rest = " ".join(words)
-    while rest and text_width(last, size, bold=bold) > width:
-        rest = rest[:-1]
-        last = rest.rstrip() + ELLIPSIS
+    if text_width(last, size, bold=bold) > width:
+
+        def is_short(n: int) -> bool:
+            return text_width(rest[:n].rstrip() + ELLIPSIS, size, bold=bold) <= width
+
+        last = rest[: most_that_fit(len(rest) - 1, is_short)].rstrip() + ELLIPSIS
     return [*lines, last] if words else lines

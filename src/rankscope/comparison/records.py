@@ -16,6 +16,7 @@ from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.request import Settings
 from rankscope.data.texts import Texts
 from rankscope.errors import InputError, UnknownNameError
+from rankscope.printable import printable
 from rankscope.records import Both, Record, StoredRecord, or_nan, replace, to_json
 from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
 from rankscope.stats.interval import Interval

@@ -393,9 +393,10 @@ class Summary(Shown, Mapping[str, dict[str, Aggregate]]):
 
     def __repr__(self) -> str:
         header, rows = self.table
+        rows = [[printable(row[0]), *row[1:]] for row in rows]
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         lines = [
-            [printable(row[0]).ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
             for row in [header, *rows]
         ]
         return "\n".join("  ".join(line).rstrip() for line in lines)

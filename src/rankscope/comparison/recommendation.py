@@ -216,7 +216,8 @@ def among_all(group: QueryGroup) -> Recommendation:
         return Recommendation(f"Nothing can be recommended: {words}.", "none", (), "cannot_tell")
     unsure = [place.system for place in group.leaderboard if codes.get(place.system) in (*OPEN, *ALIKE)]
     rivals = [name for name in unsure if name not in losers]
-    words, more = f"Choose {top} for now: it has the best mean, but is not shown to be the best.", []
+    words = f"Choose {top} for now: it has the best mean, but is not shown to be the best."
+    more: list[str] = []
     if rivals:
         words = "Choose among {}: none of them is shown to be better than another."
         if len(rivals) == 1:

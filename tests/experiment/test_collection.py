@@ -303,3 +303,9 @@ def test_real_collections(shared_data):
         attributes={"language": "de"},
     )
     assert [part.n for part in load_collection(german).parts.values()] == [240, 1190, 1190]
+
+
+def test_a_path_that_no_system_takes_is_missing(tmp_path):
+    with pytest.raises(InputError, match="xxx does not exist") as raised:
+        load_collection(CollectionSpec("long", path=tmp_path / ("x" * 300)))
+    assert raised.value.hint == "check the path"

@@ -15,6 +15,7 @@ from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report import document as doc
 from rankscope.report.comparison import report_of
 from rankscope.report.comparison_pair import share_words
+from rankscope.report.evaluation_report import report_of as evaluation_report_of
 from rankscope.report.render import render
 
 
@@ -147,10 +148,25 @@ def test_scores_of_very_many_systems_are_shown_as_their_spread(monkeypatch):
             assert math.isclose(float(cell.raw), column[i])
 
 
+def test_the_page_of_an_evaluation_of_very_many_runs_shows_the_best_and_the_spread(monkeypatch):
+    monkeypatch.setattr("rankscope.report.evaluation_report.MANY_SCORES", 200)
+    scores = simulated(6, 40)
+    section = next(one for one in evaluation_report_of(scores).sections if one.title == "Every query")
+    table, values = section.blocks[0].table, np.column_stack([run.values[:, 0] for run in scores.values()])
+    best = int(np.argmax(values.mean(axis=0)))
+    assert table.header == ("query", f"system-{best:03}", "lowest of all", "median of all", "highest of all")
+    assert table.notes[0] == f"of 6 runs this is system-{best:03}, and how far all of them spread"
+    expected = [values[:, best], values.min(axis=1), np.median(values, axis=1), values.max(axis=1)]
+    for i, row in enumerate(table.rows):
+        for cell, column in zip(row[1:], expected, strict=True):
+            assert math.isclose(float(cell.raw), column[i])
+
+
 @pytest.mark.slow
 def test_a_page_of_200_systems_on_5000_queries_is_not_heavy():
     comparison = compare_scores(simulated(200, 5_000), baseline="system-100", n_resamples=999)
     assert len(render(report_of(comparison), "html").encode()) < 4_000_000
+    assert len(render(evaluation_report_of(comparison.scores), "html").encode()) < 4_000_000
 
 
 WORDS = ("heart", "blood", "flow", "boundary", "layer", "supersonic", "wing", "pressure", "treatment", "children")

@@ -505,13 +505,7 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
     intro = ""
     if len(names) * len(group.query_ids) > MANY_SCORES:
         shown = list(dict.fromkeys([names[0], reference_of(comparison, group) if group.leaderboard else names[0]]))
-        stacked = np.column_stack(list(values.values()))
-        known = ~np.isnan(stacked).all(axis=1)
-        spread = {}
-        for name, of in (("lowest", np.nanmin), ("median", np.nanmedian), ("highest", np.nanmax)):
-            spread[f"{name} of all"] = np.full(len(stacked), math.nan)
-            spread[f"{name} of all"][known] = of(stacked[known], axis=1)
-        values = {**{name: values[name] for name in shown}, **spread}
+        values = {**{name: values[name] for name in shown}, **spread_of(list(values.values()))}
         intro = (
             f"Of {len(names)} systems these are {' and '.join(shown)}, and how far all of them spread; evaluate "
             "--per-query writes the scores of every system."
@@ -525,6 +519,17 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
     scored = without_empty(Table(["query", "id", *values], rows, n_name_columns=2), "id")
     table = doc.TableBlock(title, scored, folded=True)
     return doc.Section(parts.in_group("Every query", group), (table,), intro)
+
+
+def spread_of(columns: Sequence[Floats]) -> dict[str, Floats]:
+    """Return, query by query, how far the scores of all systems spread."""
+    stacked = np.column_stack(columns)
+    known = ~np.isnan(stacked).all(axis=1)
+    spread = {}
+    for name, of in (("lowest", np.nanmin), ("median", np.nanmedian), ("highest", np.nanmax)):
+        spread[f"{name} of all"] = np.full(len(stacked), math.nan)
+        spread[f"{name} of all"][known] = of(stacked[known], axis=1)
+    return spread
 
 
 def scores_on(group: QueryGroup, run: RunScores, measure: str) -> Floats:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+import numpy as np
+
 from rankscope import light
 from rankscope.analysis.bands import BandProfile, band_in, scores_in_words
 from rankscope.comparison.records import Comparison
@@ -15,12 +17,13 @@ from rankscope.measures.scores_record import MeanIntervalRecord, scores_record
 from rankscope.printable import counted
 from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
-from rankscope.report.charts.sources import RunData
-from rankscope.report.comparison import counts_block
+from rankscope.report.charts.sources import RunData, shown_of
+from rankscope.report.comparison import MANY_SCORES, counts_block, spread_of
 from rankscope.report.diagnosis_section import evaluated_sections
 from rankscope.report.document import Block, Bullets, Facts, Report, Section, TableBlock
 from rankscope.report.evaluation import (
     N_IN_WORDS,
+    best_first,
     counts_among,
     footer,
     in_words,
@@ -45,7 +48,7 @@ RUN_CHARTS = ("curves", "precision_recall", "positions", "overlap", "relevance_d
 FIRST_CHARTS = ("curves", "distribution")
 """Those that say most; the others are folded."""
 MANY_RUNS = 25
-HEAVY_CHARTS = ("systems", "positions", "overlap")
+HEAVY_CHARTS = ("systems", "positions", "overlap", "precision_recall")
 """Of more runs than that these say less than the tables do, and make a page heavy."""
 FEW_RUNS = 4
 """Up to so many runs, all measures of every query are shown; of more runs the primary measure."""
@@ -96,13 +99,16 @@ def chart_sections(scores: Scores, data: RunData | None, comparison: Comparison 
     drawn = {kind: figure(kind, "scores", scores, in_given_order=True) for kind in kinds}
     if "systems" in drawn and comparison is not None:  # shaded by the verdicts that the page shows
         drawn["systems"] = figure("systems", "comparison", comparison)
+    intro = ""
     if data is not None:
         run_of = {run.name or "run": run for run in data.runs}
-        ordered = replace(data, runs=[run_of[name] for name in scores], in_given_order=True)
+        shown, few = shown_of(list(scores), keep=next(iter(best_first(scores))))
+        intro = f"Charts that are drawn from rankings show {few}." if few else ""
+        ordered = replace(data, runs=[run_of[name] for name in shown], in_given_order=True)
         for kind in (kind for kind in RUN_CHARTS if kind not in left_out):
             with suppress(RankscopeError):  # one that does not fit these runs is left out
                 drawn[kind] = figure(kind, "runs", ordered)
-    yield Section("Charts", tuple(drawn.pop(kind) for kind in FIRST_CHARTS if kind in drawn))
+    yield Section("Charts", tuple(drawn.pop(kind) for kind in FIRST_CHARTS if kind in drawn), intro=intro)
     if drawn:
         yield Section("More charts", tuple(drawn.values()), folded=True)
 
@@ -128,18 +134,24 @@ def worst_first(table: Table, scores: Scores) -> list[Sequence[Cell]]:
 
 
 def primary_table(scores: Scores) -> Table:
-    """Return a row per query with what every run scores by the primary measure."""
+    """Return a row per query with what every run scores by the primary measure; of very many runs the spread."""
     primary = primary_of(scores)
-    columns = [dict(zip(run.query_ids, run.column(primary).tolist(), strict=True)) for run in scores.values()]
-    ids = dict.fromkeys(query for column in columns for query in column)
+    found = {name: dict(zip(run.query_ids, run.column(primary).tolist(), strict=True)) for name, run in scores.items()}
+    ids = list(dict.fromkeys(query for column in found.values() for query in column))
+    columns = {name: [column.get(query, math.nan) for query in ids] for name, column in found.items()}
+    notes = ["the scores of every query by all measures: rankscope evaluate --per-query --format csv"]
+    if len(columns) * len(ids) > MANY_SCORES:
+        best = next(iter(best_first(scores)))
+        spread = spread_of([np.array(column) for column in columns.values()])
+        notes.insert(0, f"of {len(columns)} runs this is {best}, and how far all of them spread")
+        columns = {best: columns[best], **{name: column.tolist() for name, column in spread.items()}}
     asked = {query: [text_cell(scores.texts.get(query, ""))] if scores.texts else [] for query in ids}
     rows = [
-        [Cell(query), *asked[query], *(number_cell(column.get(query, math.nan), None) for column in columns)]
-        for query in ids
+        [Cell(query), *asked[query], *(number_cell(score, None) for score in values)]
+        for query, values in zip(ids, zip(*columns.values(), strict=True), strict=True)
     ]
     names = ["query", *(["text"] if scores.texts else [])]
-    note = "the scores of every query by all measures: rankscope evaluate --per-query --format csv"
-    return Table([*names, *scores], rows, n_name_columns=len(names), notes=(note,))
+    return Table([*names, *columns], rows, n_name_columns=len(names), notes=notes)
 
 
 def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison | None) -> Table:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rankscope as rs
 from rankscope.align.hits import Counts
 from rankscope.comparison.compare import compare_scores
-from rankscope.comparison.recommendation import recommend_in
+from rankscope.comparison.recommendation import code_over, recommend_in
 from rankscope.comparison.verdict import WORDS, about
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.records import replace
@@ -270,3 +270,18 @@ def test_what_is_not_told_apart_from_the_best_is_marked_with_it():
     assert sorted(row[1].text.split()[-1] for row in board.rows if any(cell.best for cell in row)) == ["a", "b"]
     with pytest.raises(rs.OptionError, match="order 'worst' is not one of score, given"):
         compare_scores(scores_of(columns), order="worst")
+
+
+@pytest.mark.parametrize(
+    ("codes", "together"),
+    [
+        ({"worse"}, "worse"),
+        ({"worse", "probably_worse"}, "probably_worse"),
+        ({"better", "probably_better"}, "probably_better"),
+        ({"better", "worse"}, "cannot_tell"),
+        ({"worse", "cannot_tell"}, "cannot_tell"),
+        ({"worse", "not_safe"}, "cannot_tell"),
+    ],
+)
+def test_groups_that_go_the_same_way_are_not_said_to_be_open(codes, together):
+    assert code_over(codes) == together

@@ -1,5 +1,6 @@
 """The page of a comparison: facts of two systems; many of them in order, folded, and not too heavy."""
 
+import json
 import math
 import re
 
@@ -8,10 +9,13 @@ import pytest
 
 import rankscope as rs
 from rankscope.align.hits import Counts
+from rankscope.cli.main import main
 from rankscope.comparison.compare import compare_scores
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report import document as doc
 from rankscope.report.comparison import report_of
+from rankscope.report.comparison_pair import share_words
+from rankscope.report.evaluation_report import report_of as evaluation_report_of
 from rankscope.report.render import render
 
 
@@ -57,6 +61,11 @@ def test_facts_of_two_systems_are_counted_by_hand():
     assert values["Queries won / tied / lost"] == ("7 / 13 / 0", "of 20, by system-001")
     assert values["Nothing useful in the first 10"] == ("3 → 1", "of 20 queries")
     assert len(facts.facts) <= 5
+
+
+def test_a_small_rise_is_not_said_to_be_of_0_percent():
+    shares = {0.21: "21%", 0.01: "1%", 0.0043: "0.4%", 0.0094: "0.9%", 0.0096: "1%", 0.0004: "less than 0.1%"}
+    assert {share: share_words(share) for share in shares} == shares
 
 
 @pytest.mark.parametrize("all_pairs", [False, True])
@@ -139,7 +148,61 @@ def test_scores_of_very_many_systems_are_shown_as_their_spread(monkeypatch):
             assert math.isclose(float(cell.raw), column[i])
 
 
+def test_the_page_of_an_evaluation_of_very_many_runs_shows_the_best_and_the_spread(monkeypatch):
+    monkeypatch.setattr("rankscope.report.evaluation_report.MANY_SCORES", 200)
+    scores = simulated(6, 40)
+    section = next(one for one in evaluation_report_of(scores).sections if one.title == "Every query")
+    table, values = section.blocks[0].table, np.column_stack([run.values[:, 0] for run in scores.values()])
+    best = int(np.argmax(values.mean(axis=0)))
+    assert table.header == ("query", f"system-{best:03}", "lowest of all", "median of all", "highest of all")
+    assert table.notes[0] == f"of 6 runs this is system-{best:03}, and how far all of them spread"
+    expected = [values[:, best], values.min(axis=1), np.median(values, axis=1), values.max(axis=1)]
+    for i, row in enumerate(table.rows):
+        for cell, column in zip(row[1:], expected, strict=True):
+            assert math.isclose(float(cell.raw), column[i])
+
+
 @pytest.mark.slow
 def test_a_page_of_200_systems_on_5000_queries_is_not_heavy():
     comparison = compare_scores(simulated(200, 5_000), baseline="system-100", n_resamples=999)
     assert len(render(report_of(comparison), "html").encode()) < 4_000_000
+    assert len(render(evaluation_report_of(comparison.scores), "html").encode()) < 4_000_000
+
+
+WORDS = ("heart", "blood", "flow", "boundary", "layer", "supersonic", "wing", "pressure", "treatment", "children")
+
+
+def write_set(folder, n_systems, n_queries):
+    """Write qrels, runs with about half of their docs judged, and the words of queries and docs."""
+    rng = np.random.default_rng(3)
+
+    def text(n):
+        return " ".join(rng.choice(WORDS, n))
+
+    docs = [f"d{i:05}" for i in range(5_000)]
+    judged = {f"q{i:04}": rng.choice(docs, 40, replace=False) for i in range(n_queries)}
+    with (folder / "queries.jsonl").open("w") as stream:
+        stream.writelines(json.dumps({"_id": query, "text": text(8)}) + "\n" for query in judged)
+    with (folder / "docs.jsonl").open("w") as stream:
+        stream.writelines(json.dumps({"_id": doc, "title": text(8), "text": text(80)}) + "\n" for doc in docs)
+    with (folder / "qrels.txt").open("w") as stream:
+        for query, its_docs in judged.items():
+            stream.writelines(f"{query} 0 {doc} {i % 3}\n" for i, doc in enumerate(its_docs))
+    for system in range(n_systems):
+        with (folder / f"system{system:02}.run").open("w") as stream:
+            for query, its_docs in judged.items():
+                found = its_docs[rng.random(40) < 0.3 + 0.3 * system / n_systems]
+                ranked = dict.fromkeys(rng.permutation([*found, *rng.choice(docs, 10)]).tolist())
+                stream.writelines(f"{query} Q0 {doc} {i} {100 - i} r\n" for i, doc in enumerate(list(ranked)[:20], 1))
+
+
+@pytest.mark.slow
+def test_pages_of_50_systems_on_1000_queries_are_not_heavy(tmp_path):
+    write_set(tmp_path, 50, 1_000)
+    qrels, *runs = map(str, (tmp_path / "qrels.txt", *sorted(tmp_path.glob("*.run"))))
+    words = ("--queries", str(tmp_path / "queries.jsonl"), "--docs", str(tmp_path / "docs.jsonl"))
+    for command in (("evaluate",), ("compare",), ("compare", "--all-pairs")):
+        for given, most in (((), 1_000_000), (words, 3_000_000)):
+            page = tmp_path / "page.html"
+            main([command[0], qrels, *runs, *command[1:], *given, "-o", str(page)])
+            assert page.stat().st_size < most, (command, given)

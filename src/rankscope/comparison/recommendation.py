@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from rankscope.comparison.records import Action, Code, PairResult, QueryGroup, Recommendation
 from rankscope.comparison.verdict import CLAIMS, MIN_UNITS, TURNED, WORDS, about, decimals, unit_word
@@ -48,8 +49,17 @@ def recommend(groups: Sequence[QueryGroup], baseline: str | None, *, at: str = "
         text=f"{text[0].upper()}{text[1:]}." if words[0][0].islower() else f"{text}.",
         action="by_group" if others else action,
         systems=() if others else systems,
-        code=codes.pop() if len(codes) == 1 else "cannot_tell",
+        code=code_over(codes),
     )
+
+
+def code_over(codes: AbstractSet[Code]) -> Code:
+    """Return what groups of queries say together: the weaker of two that go the same way, else it is open."""
+    if len(codes) == 1:
+        return next(iter(codes))
+    if codes <= set(WORSE):
+        return "probably_worse"
+    return "probably_better" if codes <= set(BETTER) else "cannot_tell"
 
 
 def phrase(action: Action, systems: Sequence[str]) -> str:

@@ -451,6 +451,7 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
             others = "another reason" if n_other == 1 else f"{n_other} other reasons"
             reasons.append(f"{system.name}: and {n_more} more, for {others}; --details lists all.")
     if rows:
-        table = without_empty(Table(["system", "query", "id", "reason", "attempts"], rows, n_name_columns=4), "id")
+        header = ["system", "query", "id", "reason", "attempts"]
+        table = without_empty(Table(header, rows, n_name_columns=4, keep=("query", "reason")), "id")
         failed = TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)
         yield Section("Failures", (Bullets("Why", tuple(reasons)), failed))

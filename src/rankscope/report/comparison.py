@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rankscope import records
 from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.recommendation import ALIKE, OPEN, codes_against, recommend, recommend_in
@@ -478,7 +477,7 @@ def sections_of_pairs(
     detailed = pairs[: most if every_pair else 0]
     within = parts.in_group("Pairs, the best first", group) if len(detailed) > FEW_DETAILED else ""
     for pair in detailed:
-        yield records.replace(parts.pair_section(comparison, group, pair, with_figures=with_figures), within=within)
+        yield parts.pair_section(comparison, group, pair, with_figures=with_figures, within=within)
     if len(pairs) > len(detailed):
         n = len(pairs) - len(detailed)
         left = f"{n:,} more pair{'s' * (n > 1)}" if detailed else counted(n, "pair")
@@ -494,13 +493,7 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
     intro = ""
     if len(names) * len(group.query_ids) > MANY_SCORES:
         shown = list(dict.fromkeys([names[0], reference_of(comparison, group) if group.leaderboard else names[0]]))
-        stacked = np.column_stack(list(values.values()))
-        known = ~np.isnan(stacked).all(axis=1)
-        spread = {}
-        for name, of in (("lowest", np.nanmin), ("median", np.nanmedian), ("highest", np.nanmax)):
-            spread[f"{name} of all"] = np.full(len(stacked), math.nan)
-            spread[f"{name} of all"][known] = of(stacked[known], axis=1)
-        values = {**{name: values[name] for name in shown}, **spread}
+        values = {**{name: values[name] for name in shown}, **spread_of(list(values.values()))}
         intro = (
             f"Of {len(names)} systems these are {' and '.join(shown)}, and how far all of them spread; evaluate "
             "--per-query writes the scores of every system."
@@ -514,6 +507,17 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
     scored = without_empty(Table(["query", "id", *values], rows, n_name_columns=2), "id")
     table = doc.TableBlock(title, scored, folded=True)
     return doc.Section(parts.in_group("Every query", group), (table,), intro)
+
+
+def spread_of(columns: Sequence[Floats]) -> dict[str, Floats]:
+    """Return, query by query, how far the scores of all systems spread."""
+    stacked = np.column_stack(columns)
+    known = ~np.isnan(stacked).all(axis=1)
+    spread = {}
+    for name, of in (("lowest", np.nanmin), ("median", np.nanmedian), ("highest", np.nanmax)):
+        spread[f"{name} of all"] = np.full(len(stacked), math.nan)
+        spread[f"{name} of all"][known] = of(stacked[known], axis=1)
+    return spread
 
 
 def scores_on(group: QueryGroup, run: RunScores, measure: str) -> Floats:

@@ -93,7 +93,7 @@ def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Fac
     digits, facts = decimals(pair), []
     if pair.mean.a is not None and pair.mean.b is not None:
         a, b = pair.mean.a, pair.mean.b
-        share = f"{abs(b - a) / abs(a):.0%} {'higher' if b > a else 'lower'}" if a and b != a else ""
+        share = f"{share_words(abs(b - a) / abs(a))} {'higher' if b > a else 'lower'}" if a and b != a else ""
         facts.append(Fact(f"{measure_words(pair)}, {pair.a} → {pair.b}", f"{a:.{digits}f} → {b:.{digits}f}", share))
     if pair.delta is not None:
         facts.append(Fact("Difference", with_sign(pair.delta, pair), interval_words(pair)))
@@ -106,6 +106,13 @@ def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Fac
         if before or after:
             facts.append(Fact(zero_words(pair), f"{before} → {after}", f"of {queries(pair.n_queries)}"))
     return Facts(in_group("In numbers", group), tuple(facts))
+
+
+def share_words(share: float) -> str:
+    """Return a share in percent; a small one with a decimal, as nothing that changed is 0% higher."""
+    if share < 0.0005:
+        return "less than 0.1%"
+    return f"{share:.1%}" if share < 0.0095 else f"{share:.0%}"
 
 
 def zero_words(pair: PairResult) -> str:
@@ -195,7 +202,8 @@ def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) 
         )
     level = f"{pair.ci.level * 100:.4g}% CI"
     header = ["measure", pair.a, pair.b, "Δ", level, "p (adj.)", "effect d_z", "W / T / L"]
-    return Table(header, rows, notes=tuple(p_notes(comparison, all_measures)), optional=("effect d_z", "W / T / L"))
+    notes = tuple(p_notes(comparison, all_measures))
+    return Table(header, rows, notes=notes, optional=("effect d_z", "W / T / L"), keep=(pair.b, "Δ"))
 
 
 def exploratory_words(comparison: Comparison) -> str:
@@ -289,7 +297,9 @@ def pair_sections(
             yield Section(in_group(title, group), tuple(blocks))
 
 
-def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> Section:
+def pair_section(
+    comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool, within: str = ""
+) -> Section:
     """Return one of several pairs, which is opened on demand."""
     blocks: list[Block] = [
         verdict_block(pair, group, comparison.texts),
@@ -302,7 +312,7 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
         *unjudged_blocks(pair),
         *other_tests(pair),
     ]
-    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks), folded=True)
+    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks), folded=True, within=within)
 
 
 def query_blocks(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> list[Block]:
@@ -405,7 +415,9 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
         "docs whose part of the score changed: the part in the one ranking minus the part in the other, as a share of "
         "the mean over queries; the parts add up"
     )
-    yield TableBlock("Why it moved", Table(["docs that are", "docs", f"part of Δ {pair.measure}"], rows, notes=(note,)))
+    change = f"part of Δ {pair.measure}"
+    table = Table(["docs that are", "docs", change], rows, notes=(note,), keep=(change,))
+    yield TableBlock("Why it moved", table)
 
     both = (movement.by_rank.a, movement.by_rank.b)
     a, b = (np.pad(values[:SHOWN_RANKS], (0, max(0, SHOWN_RANKS - len(values)))) for values in both)

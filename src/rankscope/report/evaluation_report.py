@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+import numpy as np
+
 from rankscope import light
 from rankscope.analysis.bands import BandProfile, band_in, scores_in_words
 from rankscope.comparison.records import Comparison
@@ -16,11 +18,12 @@ from rankscope.printable import counted
 from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
-from rankscope.report.comparison import counts_block
+from rankscope.report.comparison import MANY_SCORES, counts_block, spread_of
 from rankscope.report.diagnosis_section import evaluated_sections
 from rankscope.report.document import Block, Bullets, Facts, Report, Section, TableBlock
 from rankscope.report.evaluation import (
     N_IN_WORDS,
+    best_first,
     counts_among,
     footer,
     in_words,
@@ -126,18 +129,24 @@ def worst_first(table: Table, scores: Scores) -> list[Sequence[Cell]]:
 
 
 def primary_table(scores: Scores) -> Table:
-    """Return a row per query with what every run scores by the primary measure."""
+    """Return a row per query with what every run scores by the primary measure; of very many runs the spread."""
     primary = primary_of(scores)
-    columns = [dict(zip(run.query_ids, run.column(primary).tolist(), strict=True)) for run in scores.values()]
-    ids = dict.fromkeys(query for column in columns for query in column)
+    found = {name: dict(zip(run.query_ids, run.column(primary).tolist(), strict=True)) for name, run in scores.items()}
+    ids = list(dict.fromkeys(query for column in found.values() for query in column))
+    columns = {name: [column.get(query, math.nan) for query in ids] for name, column in found.items()}
+    notes = ["the scores of every query by all measures: rankscope evaluate --per-query --format csv"]
+    if len(columns) * len(ids) > MANY_SCORES:
+        best = next(iter(best_first(scores)))
+        spread = spread_of([np.array(column) for column in columns.values()])
+        notes.insert(0, f"of {len(columns)} runs this is {best}, and how far all of them spread")
+        columns = {best: columns[best], **{name: column.tolist() for name, column in spread.items()}}
     asked = {query: [text_cell(scores.texts.get(query, ""))] if scores.texts else [] for query in ids}
     rows = [
-        [Cell(query), *asked[query], *(number_cell(column.get(query, math.nan), None) for column in columns)]
-        for query in ids
+        [Cell(query), *asked[query], *(number_cell(score, None) for score in values)]
+        for query, values in zip(ids, zip(*columns.values(), strict=True), strict=True)
     ]
     names = ["query", *(["text"] if scores.texts else [])]
-    note = "the scores of every query by all measures: rankscope evaluate --per-query --format csv"
-    return Table([*names, *scores], rows, n_name_columns=len(names), notes=(note,))
+    return Table([*names, *columns], rows, n_name_columns=len(names), notes=notes)
 
 
 def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison | None) -> Table:

@@ -307,5 +307,5 @@ def test_real_collections(shared_data):
 
 def test_a_path_that_no_system_takes_is_missing(tmp_path):
     with pytest.raises(InputError, match="xxx does not exist") as raised:
-        load_collection(CollectionSpec(path=tmp_path / ("x" * 300)))
+        load_collection(CollectionSpec(name="long", path=tmp_path / ("x" * 300)))
     assert raised.value.hint == "check the path"

@@ -12,6 +12,7 @@ import pytest
 import rankscope as rs
 from rankscope.cli import evaluate as command
 from rankscope.report import evaluation_report
+from rankscope.report.charts import sources
 from rankscope.report.charts.sources import RunData
 from rankscope.report.document import Facts, TableBlock, VerdictBlock, VerdictCounts
 from rankscope.report.evaluation_report import report_of
@@ -244,4 +245,15 @@ def test_a_page_of_very_many_runs_leaves_heavy_charts_out(monkeypatch):
     sections = report_of(data.evaluate("RR"), data=data).sections
     titles = [getattr(block, "title", "") for section in sections for block in section.blocks]
     assert any("over the queries" in title for title in titles)
-    assert not any(title.startswith("Systems by measure") or "in common" in title for title in titles)
+    heavy = ("Systems by measure", "Precision over recall")
+    assert not any(title.startswith(heavy) or "in common" in title for title in titles)
+    charts = next(section for section in sections if section.title == "Charts")
+    assert charts.intro == ""
+    monkeypatch.setattr(sources, "MOST_SYSTEMS", 2)
+    given = data.evaluate("RR")
+    charts = next(section for section in report_of(given, data=data).sections if section.title == "Charts")
+    assert charts.intro == "Charts that are drawn from rankings show the first 2 of 4 systems."
+    curves = charts.blocks[0]
+    assert "r0" in curves.svg
+    assert "r1" in curves.svg
+    assert "r2" not in curves.svg

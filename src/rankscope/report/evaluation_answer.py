@@ -57,7 +57,8 @@ def answer_of(scores: Scores, comparison: Comparison | None, why_not: str = "") 
     better = f"Whether it is better: rankscope compare, with the same files.{f' {why_not}' if why_not else ''}"
     if not is_over_same_queries(scores, primary):
         return VerdictBlock(f"There is {no_best_words([primary])}.", measured_on(scores), "unsure", subject)
-    best = [name for name in scores if scores[name].aggregate_of(primary).value == best_mean(scores)]
+    top = best_mean(scores)
+    best = [name for name in scores if scores[name].aggregate_of(primary).value == top]
     if len(best) != 1:
         together = "All runs have" if len(best) == len(scores) else f"{', '.join(best)} share"
         return VerdictBlock(f"{together} the best mean {primary}.", f"{measured_on(scores)} {better}", "note", subject)
@@ -126,9 +127,10 @@ def warned(scores: Scores, run: RunScores) -> Iterator[str]:
 def facts_of(scores: Scores, data: RunData | None, comparison: Comparison | None) -> Iterator[Fact]:
     """Yield at most five numbers of the only run or of the best, as far as scores and runs tell them."""
     primary = primary_of(scores)
-    run = next(
-        run for run in scores.values() if len(scores) == 1 or run.aggregate_of(primary).value == best_mean(scores)
-    )
+    run = scores.runs[0]
+    if len(scores) > 1:
+        top = best_mean(scores)
+        run = next(run for run in scores.values() if run.aggregate_of(primary).value == top)
     whose = "" if len(scores) == 1 else f"{run.name}, "
     best = "" if len(scores) == 1 else "Best "
     yield Fact(

@@ -17,7 +17,7 @@ from rankscope.measures.scores_record import MeanIntervalRecord, scores_record
 from rankscope.printable import counted
 from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
-from rankscope.report.charts.sources import RunData
+from rankscope.report.charts.sources import RunData, shown_of
 from rankscope.report.comparison import MANY_SCORES, counts_block, spread_of
 from rankscope.report.diagnosis_section import evaluated_sections
 from rankscope.report.document import Block, Bullets, Facts, Report, Section, TableBlock
@@ -48,7 +48,7 @@ RUN_CHARTS = ("curves", "precision_recall", "positions", "overlap", "relevance_d
 FIRST_CHARTS = ("curves", "distribution")
 """Those that say most; the others are folded."""
 MANY_RUNS = 25
-HEAVY_CHARTS = ("systems", "positions", "overlap")
+HEAVY_CHARTS = ("systems", "positions", "overlap", "precision_recall")
 """Of more runs than that these say less than the tables do, and make a page heavy."""
 FEW_RUNS = 4
 """Up to so many runs, all measures of every query are shown; of more runs the primary measure."""
@@ -97,13 +97,16 @@ def chart_sections(scores: Scores, data: RunData | None) -> Iterator[Section]:
     left_out = HEAVY_CHARTS if len(scores) > MANY_RUNS else ("systems",) if len(scores) == 1 else ()
     kinds = [kind for kind in SCORE_CHARTS if kind not in left_out]
     drawn = {kind: figure(kind, "scores", scores, in_given_order=True) for kind in kinds}
+    intro = ""
     if data is not None:
         run_of = {run.name or "run": run for run in data.runs}
-        ordered = replace(data, runs=[run_of[name] for name in scores], in_given_order=True)
+        shown, few = shown_of(list(scores), keep=next(iter(best_first(scores))))
+        intro = f"Charts that are drawn from rankings show {few}." if few else ""
+        ordered = replace(data, runs=[run_of[name] for name in shown], in_given_order=True)
         for kind in (kind for kind in RUN_CHARTS if kind not in left_out):
             with suppress(RankscopeError):  # one that does not fit these runs is left out
                 drawn[kind] = figure(kind, "runs", ordered)
-    yield Section("Charts", tuple(drawn.pop(kind) for kind in FIRST_CHARTS if kind in drawn))
+    yield Section("Charts", tuple(drawn.pop(kind) for kind in FIRST_CHARTS if kind in drawn), intro=intro)
     if drawn:
         yield Section("More charts", tuple(drawn.values()), folded=True)
 

@@ -219,7 +219,7 @@ def test_saved_scores_keep_their_direction_at_the_gate(rankscope, folder):
     rankscope("evaluate", folder / "qrels", folder / "better.run", folder / "worse.run", "-m", "FirstRel", "-o", saved)
     done = rankscope("compare", "--scores", saved, "--primary", "FirstRel", "--fail-if-worse")
     assert done.code == 1
-    assert "worse is worse." in done.out
+    assert "Keep better: worse is worse, by 2.125 in FirstRel." in done.out
 
 
 def write_scores(folder, name, values):

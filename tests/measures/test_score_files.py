@@ -119,7 +119,7 @@ def test_measures_that_only_some_systems_have_are_named(tmp_path):
     left_out = ["hit is left out: c has no such scores", "map is left out: b, c have no such scores"]
     with pytest.warns(RankscopeWarning) as caught:
         scores = read_scores(path)
-    assert [str(warning.message) for warning in caught] == left_out
+    assert [list(warning.message.notes) for warning in caught] == [left_out]
     assert (scores.measures, list(scores.notes)) == (("RR",), left_out)
     assert rs.compare_scores(scores).notes == tuple(f"{words}." for words in left_out)  # the report tells them
     for ask in (lambda: rs.compare_scores(scores, primary="hit"), lambda: rs.plan(measure="hit", scores=scores)):

@@ -219,7 +219,7 @@ def test_the_baseline_and_the_best_challenger_are_diagnosed():
         "Where the nDCG@2 of base goes",
         "Where the nDCG@2 of best goes",
     ]
-    assert blocks_of(section, Paragraph)[-1].text == "For worse, same: rankscope diagnose QRELS RUN."
+    assert blocks_of(section, Paragraph)[-1].text == "For same, worse: rankscope diagnose QRELS RUN."
     assert any(block.text.startswith("best loses most in") for block in blocks_of(section, Paragraph))
     (section,) = sections_of(rs.compare(QRELS, {"base": NEW, "other": OLD}, "nDCG@2"))
     assert any(block.text.startswith("base loses most in") for block in blocks_of(section, Paragraph))

@@ -77,8 +77,8 @@ def test_one_run_in_one_sentence_and_five_numbers_counted_by_hand():
     assert answer.cautions == ("1 query not answered (counted as 0).",)
     assert facts_in(report) == {
         "RR@10": "0.375",  # (1 + 1/2 + 0 + 0) / 4
-        "First result relevant": "1 of 4",
-        "Nothing relevant in top 10": "2 of 4",
+        "First result relevant": "1 of 4 queries",
+        "Nothing relevant in top 10": "2 of 4 queries",
         "Judged in top 10": "50%",  # (2/2 + 1/2 + 0/2) / 3
         "Not answered": "1 of 4",
     }
@@ -92,8 +92,8 @@ def test_without_the_runs_the_numbers_come_from_the_measures_that_tell_them():
     scores = rs.evaluate({"q1": {"a": 1}, "q2": {"a": 1}}, {"ours": {"q1": ["a"], "q2": ["b"]}}, "nDCG@10 RR@10")
     assert facts_in(report_of(scores, with_figures=False)) == {
         "nDCG@10": "0.500",
-        "First result relevant": "1 of 2",
-        "Nothing relevant in top 10": "1 of 2",
+        "First result relevant": "1 of 2 queries",
+        "Nothing relevant in top 10": "1 of 2 queries",
         "Not answered": "0 of 2",
     }
     assert "First result relevant" not in facts_in(report_of(rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP")))
@@ -173,7 +173,7 @@ def test_the_verdicts_are_those_of_compare_on_all_pairs():
     assert [row[1].text for row in table.rows] == ["0.9000", "0.8500", "0.2500"]
     assert [row[1].best for row in table.rows] == [True, False, False]
     assert facts_in(report)["Not told apart from it"] == "1 of 2"
-    assert facts_in(report)["First result relevant"] == "16 of 20"
+    assert facts_in(report)["First result relevant"] == "16 of 20 queries"
     (counts,) = (block for block in report.first_screen if isinstance(block, VerdictCounts))
     assert {group.words: group.names for group in counts.groups} == {"worse": ("poor",), "cannot tell": ("fair",)}
     assert report.first_screen[0].headline == compared.recommendation.text

@@ -42,7 +42,7 @@ def test_what_is_left_out_is_said():
     measures = ["ILD", "MinDistance@5", "Judged"]
     with pytest.warns(RankscopeWarning) as said:
         rs.evaluate(QRELS, {"bm25": RUN}, measures, embeddings=VECTORS)
-    assert [str(warning.message) for warning in said] == [
+    assert [*said[0].message.notes] == [
         f"bm25 does not answer 1 of 3 queries: they score 0 and count, but {', '.join(measures)} are undefined for them",
         "bm25: ILD, MinDistance@5 are undefined for 2 of 3 queries " + TOO_FEW,
     ]

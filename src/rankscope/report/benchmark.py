@@ -221,8 +221,7 @@ def result_cautions(result: CollectionResult, primary: str) -> Iterator[str]:
         if system.finding is not None:
             yield f"{system.name} is left out: {system.finding.in_one_line}. To fix it, {system.finding.hint}."
     for note in filter(is_caution, result.notes):
-        words = note.removeprefix(WARNING)
-        yield words[:1].upper() + words[1:]
+        yield note.replace(f"{WARNING}the", "The", 1)
     yield from (failure_words(system, result, primary) for system in result.systems if system.failures)
 
 

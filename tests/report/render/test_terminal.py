@@ -123,7 +123,7 @@ def test_changed_queries_are_numbered_lines_cut_to_the_width():
     title, first, why, second = to_text(report, width=70, details=False).splitlines()[2:]
     assert title == "  Largest losses"
     assert first.startswith("  1. ▼ 1.000 → 0.250  -0.750  what is known of what")
-    assert first.endswith("…")
+    assert first.endswith("… (q1)")
     assert width_of(first) <= 70
     assert why.strip() == "the doc fell from 1 to 5"
     assert second == "  2. ▼ 0.500 → 0.250  -0.250  q2"

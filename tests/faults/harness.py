@@ -14,6 +14,7 @@ import ctypes
 import errno
 import fnmatch
 import importlib
+import inspect
 import io
 import json
 import os
@@ -223,8 +224,14 @@ def fail_in_python(call: int):
 
     def count(frame: FrameType, event: str, _: object) -> None:
         nonlocal n_calls
-        is_closing = frame.f_code.co_name == "<genexpr>"  # a generator is also called to be thrown away
-        if event == "call" and not is_closing and any(part in frame.f_code.co_filename for part in READING_AND_WRITING):
+        is_generator = (
+            frame.f_code.co_flags & inspect.CO_GENERATOR
+        )  # called to be thrown away, too: Python hides what fails
+        if (
+            event == "call"
+            and not is_generator
+            and any(part in frame.f_code.co_filename for part in READING_AND_WRITING)
+        ):
             n_calls += 1
             if n_calls == call:
                 sys.setprofile(None)

@@ -322,7 +322,7 @@ def command_line(args: argparse.Namespace) -> str:
     return shlex.join(["rankscope", *args.given])
 
 
-def progress_on(stream: TextIO) -> Progress | None:
+def progress_on(stream: TextIO, what: str = "reading") -> Progress | None:
     """Return a function that draws progress, where somebody is watching."""
     if not stream.isatty():
         return None
@@ -335,7 +335,7 @@ def progress_on(stream: TextIO) -> Progress | None:
             return
         last = now
         share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"
-        stream.write(f"\r\x1b[Kreading {share}" if done < total else "\r\x1b[K")
+        stream.write(f"\r\x1b[K{what} {share}" if done < total else "\r\x1b[K")
         stream.flush()
 
     return show

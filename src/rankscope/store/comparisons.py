@@ -53,7 +53,7 @@ class ComparisonTable:
 
         The same inputs again are no new look: they can only give the same answer.
         """
-        request = hashlib.sha256(canonical_json(inputs).encode()).hexdigest()
+        request = request_sha256(inputs)
         pairs = [
             {"a": pair.a, "b": pair.b, "measure": pair.measure, "verdict": pair.final_verdict.code,
              "difference": or_none(pair.delta), "low": or_none(pair.ci.low), "high": or_none(pair.ci.high)}
@@ -79,6 +79,13 @@ class ComparisonTable:
                 found = connection.execute(same).one()
             return stored_comparison(found)
 
+    def find(self, inputs: Any) -> StoredComparison | None:
+        """Return the comparison that was made of these inputs; None where there is none."""
+        wanted = sa.select(comparison).where(comparison.c.request_sha256 == request_sha256(inputs))
+        with self.store.reading() as connection:
+            found = connection.execute(wanted).first()
+        return None if found is None else stored_comparison(found)
+
     def list(self, *, queries_sha256: str | None = None) -> tuple[StoredComparison, ...]:
         wanted = sa.select(comparison).order_by(comparison.c.id)
         if queries_sha256 is not None:
@@ -90,6 +97,10 @@ class ComparisonTable:
         """Return the comparison as it was made."""
         with self.store.reading() as connection:
             return Comparison.from_json(get_blob(connection, stored.result_sha256))
+
+
+def request_sha256(inputs: Any) -> str:
+    return hashlib.sha256(canonical_json(inputs).encode()).hexdigest()
 
 
 def stored_comparison(row: sa.Row[Any]) -> StoredComparison:

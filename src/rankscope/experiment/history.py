@@ -18,10 +18,12 @@ from rankscope._version import __version__
 from rankscope.align.policies import Policies
 from rankscope.comparison.compare import compare
 from rankscope.comparison.known_measures import range_of
-from rankscope.comparison.records import Code, Comparison
+from rankscope.comparison.records import Code, Comparison, PairResult
 from rankscope.comparison.verdict import short_words
 from rankscope.errors import InputError, OptionError
+from rankscope.experiment.keep import KeptCollection
 from rankscope.measures.parse import parse_measure
+from rankscope.measures.scores import ROUNDING, show
 from rankscope.measures.spec import Measure
 from rankscope.records import Record, StoredRecord, or_none
 from rankscope.stats.interval import mean_interval
@@ -219,7 +221,7 @@ def history_of(
         ),
         systems=tuple(system_history(scorer, system, group, labels, tags) for system, group in of_system.items()),
         changes=tuple(newest_changes(store, scorer, of_system.values(), labels, n_changes)),
-        n_looks=len(store.comparisons.list(queries_sha256=runs[-1].queries_sha256)),
+        n_looks=store.comparisons.n_looks(runs[-1].queries_sha256),
     )
 
 
@@ -381,7 +383,8 @@ def compared_runs(
     runs = {name: store.runs.ranking(run) for name, run in names.items()}
     made = compare(judgments, runs, scorer.measure, margin=margin, **scorer.policies.as_dict())
     if not store.read_only:
-        store.comparisons.add(made, queries_sha256=after.queries_sha256, inputs=inputs)
+        rankings = (before.ranking_sha256, after.ranking_sha256)
+        store.comparisons.add(made, queries_sha256=after.queries_sha256, rankings=rankings, inputs=inputs)
     return made
 
 
@@ -495,6 +498,44 @@ def diff_runs(
         comparison=comparison,
         notes=tuple(notes_on(before, after)),
     )
+
+
+def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
+    """Say in one line for each system what has changed since its run before."""
+    for run in kept.runs:
+        runs = store.runs.list(system=run.system, collection=kept.name)
+        wanted = chosen_measure([run], None)
+        scorer = Scorer(store, wanted, policies_of(run))
+        now = scorer.scores(run, kept.qrels).summary.mean
+        here = f"{run.system}: {wanted.name} {'undefined' if now is None else show(now)}"
+        place = [each.number for each in runs].index(run.number)
+        if run.number not in kept.new:
+            then = scorer.labels_then(run)
+            before = None if then is None else scorer.scores(run, then).summary.mean
+            moved = before is not None and now is not None and abs(now - before) > ROUNDING
+            labels = f"; other judgments move it by {now - before:+.4f}" if moved and now and before is not None else ""
+            yield f"{here}, the same answers as in run {run.number}{labels}"
+        elif place == 0:
+            yield f"{here}, the first stored run"
+        else:
+            yield f"{here}{since_words(store, scorer, runs[place - 1], run, kept.qrels)}"
+
+
+def since_words(store: Store, scorer: Scorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> str:
+    counts, change = change_between(scorer, before, after, labels)
+    when = f"run {before.number} of {before.started[:16].replace('T', ' ')}"
+    if change is None or not counts.are_same:
+        return f"; not comparable with {when}: {counts.in_words or 'no judged query in common'}"
+    compared = compared_runs(store, scorer, before, after, labels)
+    verdict = "identical" if compared is None else short_words(*verdict_and_pair(compared))
+    moved = "" if not change.labels else f"; other judgments moved that run by {change.labels:+.4f}"
+    difference = "" if change.system is None else f"{change.system:+.4f} "
+    return f", {difference}since {when}: {verdict}{moved}"
+
+
+def verdict_and_pair(comparison: Comparison) -> tuple[Code, PairResult]:
+    pair = next(iter(comparison))
+    return pair.final_verdict.code, pair
 
 
 def notes_on(before: StoredRun, after: StoredRun) -> list[str]:

@@ -151,7 +151,8 @@ def keep_comparison(
         "policies": comparison.policies,
     }
     queries = next(iter(runs.values())).queries_sha256
-    return store.comparisons.add(comparison, queries_sha256=queries, inputs=inputs)
+    rankings = [run.ranking_sha256 for run in runs.values()]
+    return store.comparisons.add(comparison, queries_sha256=queries, rankings=rankings, inputs=inputs)
 
 
 def stored_queries(queries: QueryTable, measured: Iterable[str]) -> dict[str, StoredQuery]:

@@ -48,6 +48,7 @@ _SUMMARIES = {
     "init": "write a project file",
     "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
     "history": "show what became of systems over time, and what changed between two runs",
+    "rescore": "score all stored runs under the judgments of today, and tell labels from systems",
     "collection": "show a collection, or build the HPO benchmark",
     "split": "divide queries into train and held out",
     "plan": "say how many queries a difference takes, or which differences your queries can find",

@@ -20,6 +20,7 @@ from rankscope.comparison.compare import compare
 from rankscope.comparison.known_measures import range_of
 from rankscope.comparison.records import Code, Comparison, PairResult
 from rankscope.comparison.verdict import short_words
+from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.keep import KeptCollection
 from rankscope.measures.parse import parse_measure
@@ -498,6 +499,29 @@ def diff_runs(
         comparison=comparison,
         notes=tuple(notes_on(before, after)),
     )
+
+
+def rescored(
+    store: Store,
+    collection: str,
+    labels: Qrels | None = None,
+    *,
+    measure: str | None = None,
+    on_progress: Callable[[int, int], object] | None = None,
+) -> History:
+    """Score all stored runs on a collection under the judgments of today, or the newest of the store; both are kept."""
+    name = chosen_collection(store, collection)
+    if labels is not None:
+        newest = store.runs.list(collection=name, last=1)[0]
+        if newest.qrels_sha256 and counts_unjudged(store, name):
+            labels = labels.with_queries(store.texts.queries(newest.queries_sha256))
+        store.qrels.add(labels, name=name)
+    return history_of(store, collection=name, measure=measure, n_changes=0, on_progress=on_progress)
+
+
+def counts_unjudged(store: Store, name: str) -> bool:
+    """Whether queries without judgments count on a collection: then its judgments list them."""
+    return bool(store.qrels.judgments(store.qrels.find(name)).rows.empty_queries)
 
 
 def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:

@@ -69,9 +69,9 @@ def keep_collection(
     store: Store, project: Project, result: CollectionResult, details: RunDetails
 ) -> KeptCollection | None:
     rankings, scores = result.rankings, result.scores
-    if rankings is None or scores is None or result.queries is None:
+    if rankings is None or scores is None or result.queries is None or result.judgments is None:
         return None
-    qrels = store.qrels.add(rankings.qrels, name=result.name)
+    qrels = store.qrels.add(result.judgments, name=result.name)
     collection = CollectionFacts(
         name=result.name,
         queries=stored_queries(result.queries, result.split.measured),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from rankscope.experiment.history import (
@@ -209,6 +209,62 @@ def runs_table(history: History) -> Table:
         "other queries",
     ]
     return Table(header, rows, n_name_columns=5, optional=("other queries", "hash"), keep=("today's labels",))
+
+
+def rescore_report(histories: Sequence[History], *, command: str = "") -> Report:
+    """Return the report of runs that were scored again: what was printed then, what it is today, and why."""
+    n_runs = sum(len(system.points) for history in histories for system in history.systems)
+    effects = [
+        point.mean - point.mean_then
+        for history in histories
+        for system in history.systems
+        for point in system.points
+        if point.mean is not None and point.mean_then is not None
+    ]
+    moved = [effect for effect in effects if abs(effect) >= SMALL / 10]
+    if moved:
+        ends = dict.fromkeys(f"{end:+.4f}" for end in (min(moved), max(moved)))
+        by = f"by {' to '.join(ends)}"
+        headline = f"The judgments of today move the numbers of {len(moved)} of {counted(n_runs, 'run')}, {by}."
+    else:
+        headline = f"The judgments of today change nothing: {counted(n_runs, 'run')} stand as they were printed."
+    n_unknown = n_runs - len(effects)
+    cautions = (f"Of {counted(n_unknown, 'run')} the judgments of its time are not known.",) if n_unknown else ()
+    first: list[Block] = [VerdictBlock(headline, LABELS, "note", "", cautions)]
+    sections = []
+    for history in histories:
+        labels = history.labels
+        title = f"{history.collection}: {history.measure}, from the first run to the newest"
+        first.append(TableBlock(title, labels_table(history)))
+        intro = f"{labels.n_judgments:,} judgments of {counted(labels.n_queries, 'query')} ({labels.digest[:8]})."
+        runs = TableBlock("", rescored_table(history))
+        sections.append(Section(f"Every run on {history.collection}", (runs,), intro=intro))
+    return Report(
+        title="Runs under the judgments of today",
+        first_screen=tuple(first),
+        sections=tuple(sections),
+        footer=tuple(footer(histories[0], command)),
+    )
+
+
+def rescored_table(history: History) -> Table:
+    rows = [
+        [
+            Cell(system.system),
+            Cell(f"{point.run}"),
+            Cell(point.started[:16].replace("T", " ")),
+            number(point.mean_then),
+            signed(None if point.mean is None or point.mean_then is None else point.mean - point.mean_then),
+            number(point.mean),
+            change_cell(point.change),
+            Cell("" if point.queries is None else point.queries.in_words),
+        ]
+        for system in history.systems
+        for point in reversed(system.points)
+    ]
+    header = ["system", "run", "made", "then", "labels", "today", "system, since the run before", "other queries"]
+    notes = ("labels: today minus then, of the same run; system: today's numbers of two runs, over common queries",)
+    return Table(header, rows, n_name_columns=3, notes=notes, optional=("other queries",), keep=("labels", "today"))
 
 
 def change_report(found: RunChange, *, command: str = "") -> Report:

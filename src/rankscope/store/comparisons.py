@@ -63,8 +63,6 @@ class ComparisonTable:
         ]  # fmt: skip
         now = self.store.clock()
         with self.store.writing() as connection:
-            if connection.dialect.name == "postgresql":  # numbers of looks are counted by one writer at a time
-                connection.execute(sa.text("LOCK TABLE comparison IN SHARE ROW EXCLUSIVE MODE"))
             same = sa.select(comparison).where(comparison.c.request_sha256 == request)
             found = connection.execute(same).first()
             if found is None:

@@ -31,7 +31,7 @@ def test_mail_arrives_as_plain_text():
     assert message["Bcc"] is None
     assert message["Auto-Submitted"] == "auto-generated"
     assert message.get_content_type() == "text/plain"
-    assert message.get_content() == "from 0.41 to 0.38\n.\nQUIT\n\\x1b[2J für\n"
+    assert message.get_content().replace("\r\n", "\n") == "from 0.41 to 0.38\n.\nQUIT\n\\x1b[2J für\n"
 
 
 def test_subject_of_many_letters_is_cut():

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rankscope.errors import OptionError
-from rankscope.notify.mail import EmailNotifier, PartlySentError
-from rankscope.notify.notice import Notice, NotifyError
+from rankscope.notify.mail import EmailNotifier
+from rankscope.notify.notice import Notice, NotifyError, PartlySentError
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from loopback_smtp import LoopbackMail

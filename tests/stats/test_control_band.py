@@ -4,9 +4,8 @@ import pytest
 from rankscope.errors import OptionError
 from rankscope.stats.control_band import control_band
 
-# By hand: sorted 0.37 0.38 0.39 0.40 0.40 0.41 0.41 0.42 0.43 0.60, median (0.40 + 0.41) / 2 = 0.405; distances
-# 0.035 0.025 0.015 0.005 0.005 0.005 0.005 0.015 0.025 0.195, sorted: five of 0.005 … no, four; the middle two are
-# 0.015 and 0.015, so MAD = 0.015; 3 * 1.4826 * 0.015 = 0.066717.
+# By hand: sorted 0.37 0.38 0.39 0.40 0.40 0.41 0.41 0.42 0.43 0.60, median (0.40 + 0.41) / 2 = 0.405; distances, sorted:
+# 0.005 0.005 0.005 0.005 0.015 0.015 0.025 0.025 0.035 0.195, so MAD = 0.015; 3 * 1.4826 * 0.015 = 0.066717.
 TEN = [0.41, 0.39, 0.40, 0.42, 0.60, 0.38, 0.40, 0.43, 0.37, 0.41]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, field
 
 from rankscope.errors import OptionError, shorten
-from rankscope.notify.notice import Notice, NotifierOptions, NotifyError
+from rankscope.notify.notice import Notice, NotifierOptions, NotifyError, PartlySentError
 from rankscope.printable import printable
 from rankscope.systems.options import AboveZero
 
@@ -112,10 +112,6 @@ class EmailNotifier(NotifierOptions):
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(notice.lines)
         return message
-
-
-class PartlySentError(NotifyError):
-    """Some have got the message: sending it again would send it to them twice."""
 
 
 def refusals(refused: dict[str, Any]) -> str:

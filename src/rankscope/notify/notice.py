@@ -19,6 +19,10 @@ class NotifyError(UnfinishedError):
     """A message could not be sent; the next attempt may succeed."""
 
 
+class PartlySentError(NotifyError):
+    """Some have got the message: sending it again would send it to them twice."""
+
+
 class Notice(Record):
     """A message. Its texts may quote queries, ids and errors of others, so each notifier sends them made harmless."""
 

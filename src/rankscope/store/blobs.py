@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -66,12 +66,22 @@ def damaged_blob(sha256: str, kind: str, why: str) -> InputError:
     )
 
 
-def insert_if_new(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any]) -> bool:
-    """Insert a row unless its key is there; return whether it was inserted."""
+def insert_or_ignore(connection: sa.Connection, table: sa.Table) -> Any:
     from sqlalchemy.dialects import postgresql, sqlite
 
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return bool(connection.execute(dialect.insert(table).values(dict(row)).on_conflict_do_nothing()).rowcount)
+    dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+    return dialect.insert(table).on_conflict_do_nothing()
+
+
+def insert_if_new(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any]) -> bool:
+    """Insert a row unless its key is there; return whether it was inserted."""
+    return bool(connection.execute(insert_or_ignore(connection, table).values(dict(row))).rowcount)
+
+
+def insert_all_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert those of many rows whose keys are not there."""
+    if rows:
+        connection.execute(insert_or_ignore(connection, table), rows)
 
 
 def row_dict(row: sa.Row[Any]) -> dict[str, Any]:

@@ -177,10 +177,14 @@ def summary_of(row: sa.Row[Any]) -> ScoreSummary:
     return ScoreSummary(measure=row.measure, mean=row.mean, **facts, **hashes)
 
 
+def data_of_docs(measure: Measure) -> list[str]:
+    """Return what a measure looks at that the store does not have."""
+    return sorted(need for need in measure.spec.needs if need in ("embeddings", "docs", "ontology"))
+
+
 def refuse_data_of_docs(measures: Iterable[Measure], run: StoredRun) -> None:
-    """Refuse measures that look at what the store does not have."""
     for measure in measures:
-        needed = sorted(need for need in measure.spec.needs if need in ("embeddings", "docs", "ontology"))
+        needed = data_of_docs(measure)
         if needed:
             raise MeasureError(
                 f"{measure.name} looks at {' and '.join(needed)}, which the store does not keep, so it cannot be "

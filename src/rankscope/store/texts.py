@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankscope.records import Record
-from rankscope.store.blobs import insert_if_new
+from rankscope.store.blobs import insert_all_new, insert_if_new
 from rankscope.store.schema import canonical_json, collection, doc, query
 
 if TYPE_CHECKING:
@@ -43,22 +43,24 @@ def queries_sha256(queries: Mapping[str, StoredQuery]) -> str:
 def put_queries(connection: sa.Connection, queries: Mapping[str, StoredQuery]) -> str:
     sha256 = queries_sha256(queries)
     if connection.execute(sa.select(query.c.id).where(query.c.queries_sha256 == sha256).limit(1)).first() is None:
-        rows = [
-            {"queries_sha256": sha256, "query": name, "text": each.text, "attributes": each.attributes}
-            for name, each in queries.items()
-        ]
-        for row in rows:
-            insert_if_new(connection, query, row)
+        insert_all_new(
+            connection,
+            query,
+            [
+                {"queries_sha256": sha256, "query": name, "text": each.text, "attributes": each.attributes}
+                for name, each in queries.items()
+            ],
+        )
     return sha256
 
 
 def put_docs(connection: sa.Connection, collection_id: int, docs: Mapping[str, StoredDoc]) -> None:
+    rows = []
     for name, each in docs.items():
-        cut = StoredDoc(each.title, each.text[:MAX_TEXT], each.fields)
-        content = canonical_json([cut.title, cut.text, cut.fields])
-        row = {"title": cut.title, "text": cut.text, "fields": cut.fields}
-        sha256 = hashlib.sha256(content.encode()).hexdigest()
-        insert_if_new(connection, doc, {"collection_id": collection_id, "doc": name, "sha256": sha256, **row})
+        row = {"title": each.title, "text": each.text[:MAX_TEXT], "fields": each.fields}
+        sha256 = hashlib.sha256(canonical_json(row).encode()).hexdigest()
+        rows.append({"collection_id": collection_id, "doc": name, "sha256": sha256, **row})
+    insert_all_new(connection, doc, rows)
 
 
 class TextTable:
@@ -76,6 +78,12 @@ class TextTable:
     def add_docs(self, collection_name: str, docs: Mapping[str, StoredDoc]) -> None:
         with self.store.writing() as connection:
             put_docs(connection, collection_id_of(connection, collection_name, self.store.clock()), docs)
+
+    def known_docs(self, collection_name: str) -> frozenset[str]:
+        """Return the ids of the docs of a collection of which something is known."""
+        wanted = sa.select(doc.c.doc).join(collection).where(collection.c.name == collection_name)
+        with self.store.reading() as connection:
+            return frozenset(connection.execute(wanted).scalars())
 
     def docs(self, collection_name: str, names: Iterable[str]) -> dict[str, StoredDoc]:
         """Return what is known of docs, by id; of one that was changed, what came last."""

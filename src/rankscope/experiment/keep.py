@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rankscope._version import __version__
 from rankscope.data.queries import QueryTable
@@ -58,6 +59,7 @@ def keep_benchmark(store: Store, project: Project, benchmark: Benchmark) -> tupl
         git_commit=git_commit(project.folder),
         command=benchmark.command,
         finished=benchmark.finished,
+        primary=benchmark.project.primary,
     )
     kept = (keep_collection(store, project, result, facts) for result in benchmark.collections)
     return tuple(each for each in kept if each is not None)
@@ -69,15 +71,15 @@ def keep_collection(
     rankings, scores = result.rankings, result.scores
     if rankings is None or scores is None or result.queries is None:
         return None
+    qrels = store.qrels.add(rankings.qrels, name=result.name)
     collection = CollectionFacts(
         name=result.name,
         queries=stored_queries(result.queries, result.split.measured),
         docs_sha256=result.parts["docs"].sha256,
-        qrels_sha256=result.parts["qrels"].sha256,
+        qrels_sha256=qrels.judgments_sha256,
         counts={name: part.n for name, part in result.parts.items()},
     )
     docs = docs_to_keep(store, result)
-    qrels = store.qrels.add(rankings.qrels, name=result.name)
     known = {run.number for run in store.runs.list(collection=result.name)}
     stored = []
     for system in result.systems:
@@ -116,6 +118,7 @@ def run_facts(
             latency_ms=to_builtins(system.costs.latency_ms),
             failed=tuple(failure.query for failure in system.failures),
             split=result.split.how,
+            policies=stored_policies(result.scores),
         ),
     )
 
@@ -125,7 +128,13 @@ def keep_scores(store: Store, run: StoredRun, qrels: StoredQrels, scores: Scores
     measures = [each for each in scores.measures if not data_of_docs(parse_measure(each))]
     if measures and scores.weighted_by is None:
         kept = scores.only(name, measures=measures)
-        store.scores.add(run, qrels, kept[name], versions=kept.versions, policies=kept.policies)
+        store.scores.add(run, qrels, kept[name], versions=kept.versions, policies=stored_policies(kept))
+
+
+def stored_policies(scores: Scores | None) -> dict[str, Any]:
+    """Return how runs are scored; queries without judgments that count are in the stored qrels."""
+    policies = {} if scores is None else scores.policies
+    return {name: value for name, value in policies.items() if name != "unjudged_queries"}
 
 
 def keep_comparison(

@@ -57,12 +57,17 @@ class QrelsTable:
     def add(
         self, qrels: Qrels, *, name: str, kind: LabelKind = "people", facts: dict[str, Any] | None = None
     ) -> StoredQrels:
-        """Keep judgments; the same ones under the same name are returned as they are."""
+        """Keep judgments as the newest of their name; where the newest are these, they are returned as they are."""
         data, now = qrels_bytes(qrels.rows), self.store.clock()
         counts = {"n_queries": len(qrels), "n_judgments": len(qrels.rows)}
         with self.store.writing() as connection:
             sha256 = put_blob(connection, data, kind="qrels", now=now)
-            digest = hashlib.sha256(canonical_json([sha256, name, kind]).encode()).hexdigest()
+            newest = connection.execute(newest_of(name)).first()
+            if newest is not None and (newest.judgments_sha256, newest.kind) == (sha256, kind):
+                return stored_qrels(newest)
+            # with the one before in it, judgments that are taken back to what they were are the newest again
+            content = [sha256, name, kind, None if newest is None else newest.digest]
+            digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
             row = {"digest": digest, "judgments_sha256": sha256, "name": name, "kind": kind, "stored": now}
             insert_if_new(connection, qrels_table, {**row, "facts": {**counts, **(facts or {})}})
             return stored_qrels(connection.execute(_COLUMNS.where(qrels_table.c.digest == digest)).one())
@@ -76,8 +81,7 @@ class QrelsTable:
     def find(self, reference: str) -> StoredQrels:
         """Return the newest snapshot of a name, or the one with a number or the beginning of a hash."""
         with self.store.reading() as connection:
-            newest = _COLUMNS.where(qrels_table.c.name == reference).order_by(qrels_table.c.id.desc()).limit(1)
-            row = connection.execute(newest).first()
+            row = connection.execute(newest_of(reference)).first()
             if row is None and reference.isdigit() and len(reference) < 8:
                 row = connection.execute(_COLUMNS.where(qrels_table.c.id == int(reference))).first()
             elif row is None and re.fullmatch("[0-9a-f]{4,64}", reference):
@@ -93,6 +97,10 @@ class QrelsTable:
             rows = qrels_rows_of(get_blob(connection, stored.judgments_sha256))
         origin = Origin(f"qrels {stored.number} of the store", "store", lambda: stored.judgments_sha256)
         return Qrels(rows, origin=origin)
+
+
+def newest_of(name: str) -> sa.Select[Any]:
+    return _COLUMNS.where(qrels_table.c.name == name).order_by(qrels_table.c.id.desc()).limit(1)
 
 
 def stored_qrels(row: sa.Row[Any]) -> StoredQrels:

@@ -41,6 +41,7 @@ class CollectionFacts(Record, kw_only=True):
     docs_sha256: str = ""
     """Stands for the docs; empty where nobody knows."""
     qrels_sha256: str = ""
+    """Stands for the judgments at that time: those of `StoredQrels.judgments_sha256`."""
     counts: dict[str, int] = field(default_factory=dict)
 
 
@@ -63,6 +64,10 @@ class RunDetails(Record, kw_only=True):
     """Queries without an answer."""
     split: str = "all"
     """What the queries are: all that there are, or which side of a split."""
+    primary: str = ""
+    """The measure that decided, where one did."""
+    policies: dict[str, Any] = field(default_factory=dict)
+    """How it was scored: every policy, by name."""
     repetition: int = 1
     """Which of several repetitions it is, from 1."""
     note: str = ""
@@ -193,9 +198,7 @@ class RunTable:
                 "facts": to_builtins(facts.details),
                 "started": facts.started,
             }
-            identity = (ranking, facts.system, facts.type, facts.config, version_of(facts.collection), facts.started)
-            named = [*identity, facts.collection.name, facts.details.repetition]
-            digest = hashlib.sha256(canonical_json(named).encode()).hexdigest()
+            digest = run_digest(facts, ranking)
             insert_if_new(connection, run_table, {"digest": digest, "stored": now, **row})
             return stored_run(connection.execute(_COLUMNS.where(run_table.c.digest == digest)).one())
 
@@ -306,6 +309,14 @@ def config_id_of(connection: sa.Connection, value: dict[str, Any]) -> int:
     sha256 = hashlib.sha256(canonical_json(value).encode()).hexdigest()
     insert_if_new(connection, config, {"sha256": sha256, "value": value})
     return int(connection.execute(sa.select(config.c.id).where(config.c.sha256 == sha256)).scalar_one())
+
+
+def run_digest(facts: RunFacts, ranking_sha256: str) -> str:
+    """Return what stands for a run; the judgments are no part of it, as they may change without it."""
+    about = facts.collection
+    identity = (facts.system, facts.type, facts.config, facts.started, facts.details.repetition, ranking_sha256)
+    collected = (about.name, queries_sha256(about.queries), about.docs_sha256)
+    return hashlib.sha256(canonical_json([*identity, *collected]).encode()).hexdigest()
 
 
 def version_of(facts: CollectionFacts) -> str:

@@ -14,6 +14,7 @@ from typing import Self
 import sqlalchemy as sa
 
 from rankscope.errors import InputError
+from rankscope.store.alerts import AlertTable
 from rankscope.store.comparisons import ComparisonTable
 from rankscope.store.engine import (
     BUSY_S,
@@ -95,6 +96,10 @@ class Store:
     @cached_property
     def tags(self) -> TagTable:
         return TagTable(self)
+
+    @cached_property
+    def alerts(self) -> AlertTable:
+        return AlertTable(self)
 
     @cached_property
     def texts(self) -> TextTable:

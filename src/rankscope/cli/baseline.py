@@ -1,7 +1,7 @@
 """Save runs as a baseline: a folder to commit, with which `rankscope gate` compares later ones.
 
-save writes the runs of a project, or of files, as .trec.gz beside a manifest.json, which has hashes of runs, queries and
-judgments, versions, the measure that decides with its policies, and how long queries took where that is known.
+save writes the runs of a project, or of files, as .trec.gz beside a manifest.json: hashes of runs, queries and qrels,
+versions, the measure that decides with its policies, and how long queries took where that is known.
 
 show prints what a baseline holds, and checks that it is what was saved.
 """

@@ -214,6 +214,12 @@ def check_ending(path: str, written: Iterable[str]) -> None:
         raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 
+def add_store_options(parser: argparse.ArgumentParser, *, default: str) -> None:
+    where = f"keep what is found in this store: a file, a folder or postgresql://… (default: {default})"
+    parser.add_argument("--store", metavar="WHERE", help=where)
+    parser.add_argument("--no-store", action="store_true", help="keep nothing")
+
+
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(GATE)
     worse = "fail where a system is worse than the baseline"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rankscope.experiment.answer_store import AnswerInfo, AnswerSummary
-from rankscope.experiment.results import Costs, Latency
+from rankscope.experiment.results import AnswerTimes, Costs, Latency
 
 
 def latencies_ms(answers: Mapping[str, AnswerInfo]) -> dict[str, float]:
@@ -59,6 +59,16 @@ def costs_of(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) 
         memory_bytes=summary.memory_bytes,
         shared_with=tuple(dict.fromkeys(name for answer in answered for name in answer.shared_with)),
     )
+
+
+def answer_times(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) -> AnswerTimes | None:
+    """Return when these queries were answered; None where none was."""
+    answered = {query: summary.answered[query] for query in queries if query in summary.answered}
+    times = sorted(info.at for info in answered.values())
+    if not times:
+        return None
+    latencies = {query: 1000 * info.seconds for query, info in answered.items() if info.seconds is not None}
+    return AnswerTimes(times[0], times[-1], latencies if is_timed and latencies else None)
 
 
 class MemoryRise:

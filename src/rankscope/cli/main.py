@@ -37,6 +37,7 @@ from rankscope.registry import Entry, Registry
 _SUMMARIES = {
     "evaluate": "score runs against qrels",
     "compare": "tell which run is better, how sure that is, and where the difference sits",
+    "check": "check what you expect of rankings, query by query: targets",
     "explain": "show the arithmetic of one score, rank by rank",
     "show": "show what two runs answer to a query, side by side",
     "diagnose": "explain in plain words what a run does badly, and what usually helps",
@@ -186,8 +187,8 @@ def ended_by_sigterm(*, owns_process: bool) -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-GATES = {"--fail-if-worse", "--fail-under", "--require"}
-"""With these a build waits for the exit code: an answer that could not be printed must not count as passed."""
+GATES = {"check", "--fail-if-worse", "--fail-under", "--require"}
+"""With these words a build waits for the exit code: an answer that could not be printed must not count as passed."""
 
 
 def has_reader_left(error: BaseException) -> bool:

@@ -19,6 +19,7 @@ from rankscope.errors import OptionError, did_you_mean, shorten
 from rankscope.progress import Progress
 from rankscope.registry import load_object
 from rankscope.report.table import Table
+from rankscope.store_file import nearest_store
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GatePolicy, GateResult
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rankscope.report.document import Report
     from rankscope.report.render import Form
     from rankscope.report.render.junit import JUnitCase
+    from rankscope.store import Store
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
 
@@ -218,6 +220,16 @@ def add_store_options(parser: argparse.ArgumentParser, *, default: str) -> None:
     where = f"keep what is found in this store: a file, a folder or postgresql://… (default: {default})"
     parser.add_argument("--store", metavar="WHERE", help=where)
     parser.add_argument("--no-store", action="store_true", help="keep nothing")
+
+
+def store_of(args: argparse.Namespace) -> Store | None:
+    """Return the store that an evaluation of files is kept in: the one asked for, else the nearest, if there is one."""
+    where = args.store or nearest_store()
+    if args.no_store or where is None:
+        return None
+    from rankscope.store import open_store
+
+    return open_store(where, create=args.store is not None)
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:

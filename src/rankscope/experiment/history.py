@@ -364,7 +364,9 @@ def compared_runs(
     if before.ranking_sha256 == after.ranking_sha256:
         return None
     asked = {"then": scorer.texts(before), "now": scorer.texts(after)}
-    same = [query for query, text in asked["then"].items() if asked["now"].get(query, 0) == text]
+    same = [
+        query for query, text in asked["then"].items() if query in asked["now"] and are_same(text, asked["now"][query])
+    ]
     names = {f"run {run.number}": run for run in (before, after)}
     if before.system != after.system:
         names = {f"{run.system} (run {run.number})": run for run in (before, after)}
@@ -420,7 +422,7 @@ def change_between(
     """Return how the queries differ, and the change of the mean over the common ones, taken apart."""
     asked_then, asked_now = scorer.texts(before), scorer.texts(after)
     both = asked_then.keys() & asked_now.keys()
-    same = {query for query in both if asked_then[query] == asked_now[query]}
+    same = {query for query in both if are_same(asked_then[query], asked_now[query])}
     then = scorer.labels_then(before) or labels
     judged_then, judged_now = scorer.scores(before, then), scorer.scores(after, labels)
     common = same & set(judged_then.query_ids) & set(judged_now.query_ids)
@@ -438,6 +440,11 @@ def change_between(
     )
     parts = ChangeParts(or_none(new - old_then), or_none(new - old_now), or_none(old_now - old_then))
     return counts, parts
+
+
+def are_same(then: str | None, now: str | None) -> bool:
+    """Whether a query of the same id asks for the same, as far as its words are known."""
+    return then is None or now is None or then == now
 
 
 def mean_over(scores: StoredScores, queries: set[str]) -> float:

@@ -218,6 +218,11 @@ def check_ending(path: str, written: Iterable[str]) -> None:
         raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 
+def add_store_option(parser: argparse.ArgumentParser) -> None:
+    where = "the store (default: RANKSCOPE_STORE, else the nearest .rankscope/store.db from here upwards)"
+    parser.add_argument("--store", metavar="WHERE", help=where)
+
+
 def add_store_options(parser: argparse.ArgumentParser, *, default: str) -> None:
     where = f"keep what is found in this store: a file, a folder or postgresql://… (default: {default})"
     parser.add_argument("--store", metavar="WHERE", help=where)

@@ -69,6 +69,7 @@ def to_html(report: doc.Report) -> str:
         "</section>",
         *details,
         terms,
+        '<p class="paper cap">Not printed: long tables, and what is closed on the page.</p>',
         "</main>",
         "</div>",
         footer_part(report.footer),

@@ -52,7 +52,7 @@ MANY_SCORES = 30_000
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
-NOT_TOLD_APART = "marked as best: the best mean, and those that the verdicts do not tell apart from it"
+NOT_DISTINGUISHED = "marked as best: the best mean, and those that the verdicts do not distinguish from it"
 CHECKED: dict[str, tuple[doc.Mark, str]] = {
     "stands": ("fine", "The verdict would survive relevant docs among the others."),
     "cautious": ("look", "The verdict would not survive unusually many relevant docs among the others."),
@@ -87,14 +87,14 @@ def answer_over_groups(comparison: Comparison) -> Iterator[doc.VerdictBlock]:
     advice = comparison.recommendation or recommend(comparison.groups, comparison.baseline)
     names = f"{len(comparison.groups)} groups by {comparison.isolated_by}"
     subject = f"{comparison.primary} · {len(comparison.systems)} systems · {names}"
-    reason = "Each group of queries is compared on its own; the verdicts on them follow, and hold together."
+    reason = "Each group of queries is compared on its own; the verdicts on them follow, and hold jointly."
     yield doc.VerdictBlock(advice.text, reason, parts.VERDICT_MARKS[advice.code], subject)
 
 
 def title_of(comparison: Comparison) -> str:
     others = [name for name in comparison.systems if name != comparison.baseline]
     what = others[0] if len(others) == 1 else f"{len(others)} systems"
-    against = "each with each" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
+    against = "all pairs" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
     return f"{comparison.primary} · {what}{',' if comparison.baseline is None else ''} {against}"
 
 
@@ -325,7 +325,7 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     n_words = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
     if enough == "fine" and wording.is_lopsided(pair):
         enough = "look"
-        n_words += f"; as differences are lopsided, {wording.ENOUGH_IF_LOPSIDED} would be enough"
+        n_words += f"; as differences are skewed, {wording.ENOUGH_IF_LOPSIDED} would be enough"
     if pair.clustered:
         n_words += f", in {pair.n_units} clusters, which are what counts"
     if comparison.weights:
@@ -335,7 +335,7 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     yield doc.Signal("Queries", enough if pair.differs else "note", f"{n_words}.")
     if pair.mde.value is not None and pair.n_units >= wording.MIN_UNITS:
         mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
-        found = f"Differences from {mde:.{wording.decimals(pair)}f} up are found with {chance} chance"
+        found = f"Differences of {mde:.{wording.decimals(pair)}f} or more are detected with {chance} probability"
         if not pair.margin:
             yield doc.Signal("Sensitivity", "note", f"{found}; no margin says whether that is enough.")
         elif mde <= pair.margin:
@@ -407,13 +407,13 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
     if few:
         notes.append(parts.few_units_note(few))
     if not other and len(best) > 1:
-        notes.append(NOT_TOLD_APART)
+        notes.append(NOT_DISTINGUISHED)
     kept = ("verdict", comparison.primary)
     return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z"), keep=kept)
 
 
 def best_systems(comparison: Comparison, group: QueryGroup) -> set[str]:
-    """Return the systems with the best mean, and those that the verdicts do not tell apart from it.
+    """Return the systems with the best mean, and those that the verdicts do not distinguish from it.
 
     Where only a baseline was compared with all others there are verdicts on the best one if it is the baseline itself.
     """
@@ -466,7 +466,7 @@ def group_sections(
         yield from compared_sections(comparison, group)
     reasons = tuple(reason_lines(comparison, group))
     if reasons and len(pairs) > 1:
-        title = parts.in_group("Why, where the interval alone does not say", group)
+        title = parts.in_group("Notes on the verdicts", group)
         yield doc.Section(title, (doc.Bullets("", reasons),), folded=len(reasons) > MANY_REASONS)
     title = "Leaderboard" if comparison.baseline is None else "Means"
     blocks: list[doc.Block] = [doc.TableBlock(title, leaderboard_table(comparison, group))]
@@ -566,7 +566,7 @@ def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
     if by_verdict:
         notes = ["rank: 1 + the number of systems that are better, or probably better, by verdict; others tie"]
     if len(best) > 1:
-        notes.append(NOT_TOLD_APART)
+        notes.append(NOT_DISTINGUISHED)
     if numbered:
         notes.append("superscripts: the systems that this one is better, or probably better, than")
     if not group.is_over_same_queries:
@@ -643,7 +643,7 @@ def specialist_section(comparison: Comparison) -> doc.Section:
     if comparison.weights:
         items.append(f"Queries are weighted by {comparison.weights}.")
     if comparison.isolated_by:
-        items.append("All groups of this comparison are one family: their verdicts hold together.")
+        items.append("All groups of this comparison are one family: their verdicts hold jointly.")
     blocks: list[doc.Block] = [doc.Bullets("How this was computed", (*items, *comparison.notes))]
     for group in comparison.groups:
         if len(group.compared) == 1:

@@ -18,8 +18,9 @@ from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
+from rankscope.report.changed_queries import changed_queries
 from rankscope.report.charts import figures
-from rankscope.report.diagnosis_section import compared_sections
+from rankscope.report.diagnosis_section import compared_sections, diagnosed_systems
 from rankscope.report.evaluation import (
     footer,
     mean_cells,
@@ -88,7 +89,7 @@ def answer_over_groups(comparison: Comparison) -> Iterator[doc.VerdictBlock]:
     names = f"{len(comparison.groups)} groups by {comparison.isolated_by}"
     subject = f"{comparison.primary} · {len(comparison.systems)} systems · {names}"
     reason = "Each group of queries is compared on its own; the verdicts on them follow, and hold jointly."
-    yield doc.VerdictBlock(advice.text, reason, parts.VERDICT_MARKS[advice.code], subject)
+    yield doc.VerdictBlock(advice.text, reason, parts.advice_mark(advice), subject)
 
 
 def title_of(comparison: Comparison) -> str:
@@ -211,7 +212,7 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
             reason += (
                 f" Each is compared with {comparison.baseline}, not with the others; comparing all pairs does that."
             )
-    return doc.VerdictBlock(advice.text, reason, parts.VERDICT_MARKS[advice.code], subject)
+    return doc.VerdictBlock(advice.text, reason, parts.advice_mark(advice), subject)
 
 
 def ahead_words(comparison: Comparison, group: QueryGroup) -> str:
@@ -460,10 +461,15 @@ def group_sections(
 ) -> Iterator[doc.Section]:
     """Yield the details: of one pair in sections of their own, of many in one section a pair, opened on demand."""
     pairs = comparison.pairs_in_order(group)
+    details: list[doc.Section] = []
     if len(pairs) == 1:
-        yield from parts.pair_sections(comparison, group, pairs[0], with_figures=with_figures)
+        first, *details = parts.pair_sections(comparison, group, pairs[0], with_figures=with_figures)
+        yield first
+    elif comparison.baseline is not None and with_figures and every_pair:
+        yield from changed_section(comparison, group, pairs)
     if every_pair:  # it takes a look at the docs, which a short text does without
         yield from compared_sections(comparison, group)
+    yield from details
     reasons = tuple(reason_lines(comparison, group))
     if reasons and len(pairs) > 1:
         title = parts.in_group("Notes on the verdicts", group)
@@ -479,6 +485,24 @@ def group_sections(
     if len(pairs) > 1:
         yield from sections_of_pairs(comparison, group, pairs, with_figures=with_figures, every_pair=every_pair)
     yield every_query_section(comparison, group)
+
+
+def changed_section(comparison: Comparison, group: QueryGroup, pairs: Sequence[PairResult]) -> Iterator[doc.Section]:
+    """Yield the queries that the best challenger changes most; both rankings of each are in the section on the pair."""
+    challenger = diagnosed_systems(comparison, group)[-1]
+    pair = next((pair for pair in pairs if pair.b == challenger), None)
+    if pair is None:
+        return
+    blocks = [
+        replace(block, queries=tuple(replace(one, sides=None) for one in block.queries), note="")
+        for block in changed_queries(comparison, pair)
+        if not block.folded
+    ]
+    if blocks:
+        title = f"{pair.b} against {pair.a}"
+        below = f"Both rankings of each query are further down, in “{parts.in_group(title, group)}”."
+        where = below if pair in pairs[:DETAILED] else ""
+        yield doc.Section(parts.in_group(f"Queries that changed, {title}", group), tuple(blocks), intro=where)
 
 
 def sections_of_pairs(

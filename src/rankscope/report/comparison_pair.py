@@ -11,8 +11,8 @@ from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.known_measures import known_measure
-from rankscope.comparison.recommendation import recommend_in
-from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
+from rankscope.comparison.recommendation import WORSE, recommend_in
+from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Recommendation, Stratum
 from rankscope.comparison.verdict import (
     MIN_UNITS,
     VerdictContext,
@@ -71,6 +71,11 @@ SHORT_QUERY = 40
 """So much of a query's text is quoted within a sentence."""
 SHOWN_DOCS = 20
 """So many docs to judge are listed."""
+
+
+def advice_mark(advice: Recommendation) -> Mark:
+    """Return the mark of what to do: that a baseline is kept because the others are worse is no bad news."""
+    return "fine" if advice.action == "keep" and advice.code in WORSE else VERDICT_MARKS[advice.code]
 
 
 def in_group(title: str, group: QueryGroup) -> str:

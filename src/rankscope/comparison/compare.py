@@ -74,7 +74,8 @@ def compare(
     alpha, n_resamples, seed
         The error rate of all together, how many sign flips are drawn, and the seed of everything random.
     order
-        How reports order systems: score, the best first by the measure that decides, or given.
+        How reports order systems: score, the best first by the measure that decides, or given. Of all pairs, b is the
+        one with the better mean, or the one named later.
     anyway
         Go on where ids match nothing, with the verdict that the two are not comparable.
     problems

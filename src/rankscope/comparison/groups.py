@@ -82,11 +82,26 @@ class ComparisonInput(Record, eq=False):
     """Every system's scores by every measure, in the order of the queries; NaN where there is none."""
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """The pairs to compare, the reference first."""
-        if self.request.all_pairs:
+    def n_pairs(self) -> int:
+        """How many pairs each group of queries has."""
+        return math.comb(len(self.scores), 2) if self.request.all_pairs else len(self.scores) - 1
+
+    def pairs_in(self, group: Bools) -> list[tuple[str, str]]:
+        """Return the pairs to compare, the reference first; of all pairs the better mean is held against the lower."""
+        if not self.request.all_pairs:
+            return [(self.baseline, name) for name in self.scores if name != self.baseline]
+        if self.request.order == "given":
             return list(combinations(self.scores, 2))
-        return [(self.baseline, name) for name in self.scores if name != self.baseline]
+        return [(lower, better) for better, lower in combinations(self.means_in(group), 2)]
+
+    def means_in(self, group: Bools) -> dict[str, float]:
+        """Return every system's mean by the primary measure, the best first; NaN where no query has a score."""
+        means = {}
+        for name in self.scores:
+            column = self.columns[name, self.primary]
+            means[name] = weighted_mean(column, group & ~np.isnan(column), self.units)
+        sign = 1 if self.primary in self.scores[self.baseline].lower_is_better else -1
+        return dict(sorted(means.items(), key=lambda item: (math.isnan(item[1]), sign * item[1])))
 
     def ids_in(self, mask: Bools) -> tuple[str, ...]:
         return tuple(query for query, inside in zip(self.ids, mask.tolist(), strict=True) if inside)
@@ -103,7 +118,8 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         )
     systems = None
     if request.all_pairs and len(masks) == 1:
-        matrix = np.column_stack([given.columns[name, given.primary] for name in scores])
+        ranked = scores if request.order == "given" else given.means_in(next(iter(masks.values())))
+        matrix = np.column_stack([given.columns[name, given.primary] for name in ranked])
         undefined = np.isnan(matrix)
         systems = matrix if (undefined.all(axis=1) == undefined.any(axis=1)).all() else None
     tested = compare_contests(
@@ -119,7 +135,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         inside = given.ids_in(mask)
         found = None
         if evidence is not None:
-            found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
+            found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=given.n_pairs)
         of_group = (each for each in tested if each.contest.group == name)
         results = tuple(pair_results(given, of_group, contrasts, found))
         group = QueryGroup(
@@ -195,7 +211,7 @@ def strata_of(given: ComparisonInput, group: Bools) -> Iterator[tuple[StratumNam
     wanted: list[tuple[str, Mapping[str, Any], bool]] = []
     if given.queries is not None:
         wanted += [(name, given.queries.attribute(name), True) for name in given.request.strata]
-    if len(given.pairs) <= MANY_PAIRS:
+    if given.n_pairs <= MANY_PAIRS:
         wanted += [(name, values, False) for name, values in other_attributes(given).items()]
     inside = given.ids_in(group)
     for name, values, requested in wanted:
@@ -247,7 +263,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
     units, columns, scores = given.units, given.columns, given.scores
     counts = np.ones(len(units.member), dtype=np.bool_) if units.weights is None else units.weights > 0
     measures = [given.primary, *(measure for measure in scores.measures if measure != given.primary)]
-    if len(given.pairs) > MANY_PAIRS:
+    if given.n_pairs > MANY_PAIRS:
         measures = measures[:1]
     ranges = {
         measure: range_of(measure, np.concatenate([columns[name, measure] for name in scores])) for measure in measures
@@ -258,7 +274,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
         # a query of weight 0 is no part of anything
         wanted: list[tuple[str, StratumName | None, Bools]] = [(measure, None, mask & counts) for measure in measures]
         wanted += [(given.primary, stratum, inside & counts) for stratum, inside in strata_of(given, mask)]
-        for a, b in given.pairs:
+        for a, b in given.pairs_in(mask):
             for measure, stratum, inside in wanted:
                 is_primary, known = measure == given.primary and stratum is None, known_measure(measure)
                 lowest, highest = ranges[measure]
@@ -429,10 +445,9 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
             beats[result.a].append(result.b)
     losses = Counter(name for beaten in beats.values() for name in beaten)
     rows = []
-    for name in given.scores:
+    for name, mean in given.means_in(mask).items():
         column = np.where(mask, given.columns[name, given.primary], math.nan)
         known = ~np.isnan(column)
-        mean = weighted_mean(column, known, units)
         if not math.isnan(mean):
             ci = mean_interval(
                 column[known],
@@ -443,8 +458,7 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
             )
             rank = 1 + losses[name] if given.request.all_pairs else None
             rows.append(LeaderboardRow(rank, name, mean, ci, int(known.sum()), tuple(beats[name])))
-    sign = 1 if given.primary in given.scores[given.baseline].lower_is_better else -1
-    return tuple(sorted(rows, key=lambda row: sign * row.mean))
+    return tuple(rows)
 
 
 def spread_of(system: str, means: Mapping[str, float]) -> LanguageSpread:

@@ -651,13 +651,14 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     def __getitem__(self, systems: tuple[str, str]) -> PairResult:
         """Return what was found of two systems, (a, b), as they were compared: differences are b minus a.
 
-        The other order is an error, as every sign would be the wrong one. Where there are several groups of queries,
-        it is the first one's.
+        The other order is an error, as every sign would be the wrong one. Of all pairs, b is the one with the better
+        mean; with order="given", the one named later. Where there are several groups of queries, it is the first one's.
         """
-        for result in self:
+        results = [self._linked(result) for result in self.groups[0].compared]
+        for result in results:
             if (result.a, result.b) == systems:
                 return result
-        pairs = [(result.a, result.b) for result in self]
+        pairs = [(result.a, result.b) for result in results]
         if isinstance(systems, tuple) and systems[::-1] in pairs:
             hint = f"they were compared the other way round: comparison[{systems[1]!r}, {systems[0]!r}]"
         else:

@@ -34,7 +34,7 @@ from rankscope.comparison.records import (
 )
 from rankscope.comparison.request import CompareRequest, Settings
 from rankscope.comparison.verdict import MIN_UNITS, VerdictContext, verdict_of
-from rankscope.data.queries import QueryTable
+from rankscope.data.queries import LANGUAGE, QueryTable
 from rankscope.data.sources import Origin
 from rankscope.data.texts import beginning, one_line
 from rankscope.errors import OptionError
@@ -46,8 +46,6 @@ from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import ON_REQUEST, contrast_p, sign_p, wins_and_losses
 from rankscope.stats.units import Units
 
-LANGUAGE = ("language", "lang")
-"""Attributes whose values are never pooled unless asked for."""
 POOLED = "all languages pooled"
 MANY_VALUES = 20
 """An attribute with more values than this makes strata only on request."""
@@ -189,9 +187,8 @@ def path_and_digest(origin: Origin | None) -> tuple[str | None, str | None]:
 def language_masks(given: ComparisonInput) -> tuple[str | None, dict[str | None, Bools]]:
     """Return the queries of each language, where they are in several; else all queries as one nameless group."""
     whole = np.ones(len(given.ids), dtype=np.bool_)
-    attributes = {} if given.queries is None else given.queries.attributes
-    found = next((name for name in attributes if name.lower() in LANGUAGE), None)
-    language = {} if found is None else attributes[found]
+    found = None if given.queries is None else given.queries.language
+    language = {} if given.queries is None or found is None else given.queries.attributes[found]
     values = sorted({str(language[query]) for query in given.ids if query in language})
     if len(values) < 2:
         return None, {None: whole}

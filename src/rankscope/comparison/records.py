@@ -503,12 +503,25 @@ class LanguageSpread(Record):
     """Of the languages' means, divided by their number."""
 
 
+class JudgmentFile(Record):
+    """One of several files of judgments that were put together."""
+
+    path: str
+    sha256: str
+    n_added: int
+    """Judgments of docs that the files before it do not have."""
+    n_changed: int = 0
+    """Docs to which it gives another grade than the files before it; the later one counts."""
+
+
 class QrelsFile(Record):
     """The judgments that the scores rest on."""
 
     path: str | None
     sha256: str | None
     n_queries: int
+    files: tuple[JudgmentFile, ...] = ()
+    """Where they are from several files, the first with all of its judgments; there is no path then."""
 
 
 class RunFile(Record):
@@ -597,6 +610,12 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     def with_lists(self, lists: Mapping[PairKey, tuple[SideBySide, ...]]) -> Comparison:
         """Return the comparison with rankings of queries side by side, which its report then shows."""
         return self._with(lists=lists)
+
+    def with_judgments_of(self, files: tuple[JudgmentFile, ...]) -> Comparison:
+        """Return the comparison with the files whose judgments were put together for it."""
+        named = replace(self, qrels=replace(self.qrels, files=files))
+        named.__dict__.update(self.__dict__)
+        return named
 
     def _with(self, **more: Any) -> Comparison:
         """Return the comparison with more at hand than its JSON holds."""

@@ -11,7 +11,16 @@ import numpy as np
 from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.recommendation import ALIKE, OPEN, codes_against, recommend, recommend_in
-from rankscope.comparison.records import Code, Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
+from rankscope.comparison.records import (
+    Code,
+    Comparison,
+    JudgmentFile,
+    LanguageSpread,
+    LeaderboardRow,
+    PairResult,
+    QrelsFile,
+    QueryGroup,
+)
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores
 from rankscope.printable import counted
@@ -77,7 +86,11 @@ def report_of(
         title=title_of(comparison),
         first_screen=tuple(first),
         sections=(*sections, specialist_section(comparison)),
-        footer=(("seed", str(comparison.settings.seed)), *footer(comparison.scores, command)),
+        footer=(
+            ("seed", str(comparison.settings.seed)),
+            *(("qrels", f"{file.path} sha256:{file.sha256}") for file in comparison.qrels.files),
+            *footer(comparison.scores, command),
+        ),
     )
 
 
@@ -107,6 +120,7 @@ def report_without_scores(comparison: Comparison) -> doc.Report:
         first.append(spread_block(comparison.languages, comparison.primary))
     lacking = "This comparison was read back; with_scores(scores) adds the scores per query, and with them the details."
     files = [("qrels", comparison.qrels.path, comparison.qrels.sha256)]
+    files += [("qrels", file.path, file.sha256) for file in comparison.qrels.files]
     files += [(run.name, run.path, run.sha256) for run in comparison.runs]
     return doc.Report(
         title=title_of(comparison),
@@ -152,7 +166,7 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
 def measured_words(comparison: Comparison, group: QueryGroup) -> str:
     """Say what the answer rests on: the measure, the queries, and how much of the results is judged."""
     pair, qrels = group.compared[0], comparison.qrels.path
-    where = f" of {Path(qrels).name}" if qrels else ""
+    where = f" of {Path(qrels).name}" if qrels else judgments_words(comparison.qrels)
     asked = queries(len(group.query_ids))
     if len(group.compared) == 1 and pair.n_queries < len(group.query_ids):
         asked = f"{pair.n_queries} of {asked}"
@@ -175,6 +189,19 @@ def measured_words(comparison: Comparison, group: QueryGroup) -> str:
         texts = {name: "no results" if math.isnan(share) else f"{share:.0%}" for name, share in shares.items()}
         span = " and ".join(f"{text} ({name})" for name, text in texts.items())
     return f"{words}. Judged of the {among}: {span}."
+
+
+def judgments_words(qrels: QrelsFile) -> str:
+    """Name the files whose judgments were put together, each with what it adds; empty where there is nothing to say."""
+    if not qrels.files:
+        return ""
+    first, *others = qrels.files
+    added = [f"{file.n_added:,} added by {Path(file.path).name}{changed_words(file)}" for file in others]
+    return f" of {Path(first.path).name} ({counted(first.n_added, 'judgment')}; {', '.join(added)})"
+
+
+def changed_words(file: JudgmentFile) -> str:
+    return f", which changes {counted(file.n_changed, 'grade')}" if file.n_changed else ""
 
 
 def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:

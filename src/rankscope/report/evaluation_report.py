@@ -72,7 +72,9 @@ def report_of(
     by the primary measure.
     """
     answer = answer_of(scores, comparison, why_not_compared)
-    first: list[Block] = [answer, Facts("", tuple(facts_of(scores, data, comparison)))]
+    first: list[Block] = [answer]
+    if facts := tuple(facts_of(scores, data, comparison)):
+        first.append(Facts("", facts))
     if comparison is not None and len(scores) > 2 and comparison.groups[0].leaderboard:
         first.append(counts_block(comparison, comparison.groups[0]))
     first.append(
@@ -96,7 +98,10 @@ def report_of(
 def chart_sections(scores: Scores, data: RunData | None, comparison: Comparison | None) -> Iterator[Section]:
     left_out = HEAVY_CHARTS if len(scores) > MANY_RUNS else ("systems",) if len(scores) == 1 else ()
     kinds = [kind for kind in SCORE_CHARTS if kind not in left_out]
-    drawn = {kind: figure(kind, "scores", scores, in_given_order=True) for kind in kinds}
+    drawn = {}
+    for kind in kinds:
+        with suppress(RankscopeError):  # one that has nothing to draw, as of a run without any score, is left out
+            drawn[kind] = figure(kind, "scores", scores, in_given_order=True)
     if "systems" in drawn and comparison is not None:  # shaded by the verdicts that the page shows
         drawn["systems"] = figure("systems", "comparison", comparison)
     intro = ""

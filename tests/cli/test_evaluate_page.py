@@ -174,7 +174,13 @@ def test_the_verdicts_are_those_of_compare_on_all_pairs():
         "poor": "worse",
     }
     assert [row[1].text for row in table.rows] == ["0.9000", "0.8500", "0.2500"]
-    assert [row[1].best for row in table.rows] == [True, False, False]
+    assert compared.recommendation.systems == ("good", "fair"), "and these are marked"
+    assert [row[1].best for row in table.rows] == [True, True, False]
+    assert [row[table.header.index("P@1")].best for row in table.rows] == [True, False, False]  # 16, 14 and 0 of 20
+    assert table.notes[1] == (
+        "marked as best: the best mean, and those that the verdicts do not tell apart from it, by RR; "
+        "by other measures the best value"
+    )
     assert facts_in(report)["Not told apart from it"] == "1 of 2"
     assert facts_in(report)["First result relevant"] == "16 of 20 queries"
     (counts,) = (block for block in report.first_screen if isinstance(block, VerdictCounts))

@@ -18,7 +18,7 @@ from rankscope.printable import counted
 from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData, shown_of
-from rankscope.report.comparison import MANY_SCORES, counts_block, spread_of
+from rankscope.report.comparison import MANY_SCORES, NOT_TOLD_APART, best_systems, counts_block, spread_of
 from rankscope.report.diagnosis_section import evaluated_sections
 from rankscope.report.document import Block, Bullets, Facts, Report, Section, TableBlock
 from rankscope.report.evaluation import (
@@ -177,6 +177,11 @@ def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison |
         family = f"all {counted(n_pairs, 'pair')} are one family" if (n_pairs := sum(1 for _ in comparison)) > 1 else ""
         said = "as rankscope compare --all-pairs gives them on the same files"
         notes.insert(0, f"verdict vs best: by {primary}, {said}{f'; {family}' if family else ''}")
+        best = best_systems(comparison, comparison.groups[0])
+        for row, name in zip(rows, scores, strict=True):
+            row[1] = light.replace(row[1], best=name in best)
+        if best:
+            notes.insert(1, f"{NOT_TOLD_APART}, by {primary}; by other measures the best value")
     others = [i for i in range(1, len(table.header)) if i != place]
     header += [table.header[i] for i in others]
     for row, known in zip(rows, table.rows, strict=True):

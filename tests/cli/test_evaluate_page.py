@@ -348,3 +348,22 @@ def test_the_answer_loads_nothing_heavy_and_nothing_for_one_run():
         loaded = set(done.stderr.split())
         assert not loaded & {"msgspec", "scipy", "polars", "multiprocessing", "rankscope.comparison"}
         assert ("rankscope.report.best_mean" in loaded) == own
+
+
+@pytest.mark.usefixtures("files")
+def test_the_table_for_a_paper_is_one_from_the_command_and_from_python(rankscope):
+    """Letters need qrels and runs: scores alone give the same rows without them, and say which call has them."""
+    runs = {name: {query: ranking(rank) for query, rank in zip(QRELS, RANKS[name], strict=True)} for name in RANKS}
+    given = {name: runs[name] for name in ("poor", "good", "fair")}
+    written = rankscope("evaluate", "qrels.txt", *GIVEN, "-m", "RR P@1", "--format", "latex").out
+    compared = rs.compare(QRELS, given, "RR P@1", all_pairs=True).to_latex()
+    assert rows_of(written) == rows_of(compared)
+    assert any("textsuperscript" in row for row in rows_of(written))
+    alone = rs.evaluate(QRELS, given, "RR P@1").to_latex()
+    names = [re.findall(r"\b(poor|good|fair)\b", "".join(rows_of(text))) for text in (written, alone)]
+    assert names == [["good", "fair", "poor"]] * 2
+    assert "rs.compare(qrels, runs, all_pairs=True).to_latex()" in " ".join(alone.replace("%", " ").split())
+
+
+def rows_of(latex: str) -> list[str]:
+    return [line for line in latex.splitlines() if line.rstrip().endswith("\\\\")]

@@ -224,6 +224,13 @@ def scores_report(scores: Scores, *, command: str = "") -> doc.Report:
     )
 
 
+def scores_latex(scores: Scores) -> str:
+    """Return the table for a paper, the best run first; its letters need qrels and runs, and it says who has them."""
+    why = f"{NOT_COMPARED} The table with letters: rs.compare(qrels, runs, all_pairs=True).to_latex()."
+    ordered = evaluation.best_first(scores)
+    return latex_paper_table(paper_of_scores(ordered, why_no_marks=why if len(scores) > 1 else ""))
+
+
 SUMMARY = View("a summary", summary_html)
 RUN_SCORES = View("the scores of a run", run_scores_html, run_scores_columns)
 SCORES = View(
@@ -233,7 +240,7 @@ SCORES = View(
     files={
         ".html": lambda scores: render(scores_report(scores), "html"),
         ".md": lambda scores: render_table(evaluation.summary_table(scores), "markdown", answer=answer_lines(scores)),
-        ".tex": lambda scores: latex_paper_table(paper_of_scores(scores, why_no_marks=NOT_COMPARED)),
+        ".tex": scores_latex,
         ".json": Scores.to_json,
         ".csv": lambda scores: to_csv(evaluation.with_n_columns(evaluation.summary_table(scores), scores)),
         ".txt": lambda scores: text_of(evaluation.readable_table(scores), answer_lines(scores)),

@@ -687,3 +687,22 @@ def test_what_unjudged_docs_could_change_is_not_asked_where_nothing_is_claimed()
     unclear, same = rs.compare(qrels, runs, "P@2", unjudged="uncertain")
     assert (unclear.final_verdict.code, unclear.unjudged) == ("cannot_tell", None)
     assert (same.pair.delta, same.unjudged) == (0, None)
+
+
+@pytest.mark.parametrize("all_pairs", [False, True])
+@pytest.mark.parametrize(("n_unanswered", "code"), [(20, "not_comparable"), (19, "same")])
+def test_alike_on_less_than_half_of_the_queries_is_not_called_alike(n_unanswered, code, all_pairs):
+    """Everything retrieved is judged, so that Judged@10 is 1 wherever there is an answer; 40 queries."""
+    qrels = {f"q{i}": {"a": 1, "b": 0} for i in range(40)}
+    less = {query: ["b", "a"] for query in list(qrels)[n_unanswered:]}
+    with pytest.warns(rs.RankscopeWarning, match="does not answer"):
+        found = rs.compare(qrels, {"x": {q: ["a", "b"] for q in qrels}, "y": less}, "Judged@10", all_pairs=all_pairs)
+    assert only(found).final_verdict.code == code
+    said = joined_text(found)
+    assert ("Either will do" in said) == (code == "same")
+    if code == "not_comparable":
+        assert "Nothing can be recommended: y and x are not comparable." in said
+        assert (
+            "Only 20 of 40 queries have a Judged@10 of both; that they are alike there says nothing of the others."
+            in said
+        )

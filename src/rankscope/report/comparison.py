@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rankscope import records
 from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.recommendation import ALIKE, OPEN, codes_against, recommend, recommend_in
@@ -521,7 +522,7 @@ def changed_section(comparison: Comparison, group: QueryGroup, pairs: Sequence[P
     if pair is None:
         return
     blocks = [
-        replace(block, queries=tuple(replace(one, sides=None) for one in block.queries), note="")
+        records.replace(block, queries=tuple(records.replace(one, sides=None) for one in block.queries), note="")
         for block in changed_queries(comparison, pair)
         if not block.folded
     ]

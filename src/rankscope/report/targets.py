@@ -60,13 +60,15 @@ def answer_block(checked: TargetsReport) -> VerdictBlock:
     is_one = len(places(checked)) == 1
     things = counted(counts.total, "target" if is_one else "check")
     scope = "" if is_one else f" ({counted(len(checked.targets), 'target')}, {counted(len(places(checked)), 'run')})"
-    if counts.failed:
+    if counts.total == 1 and not counts.quarantined:
+        headline = f"The only target {'fails' if counts.failed else 'passes'}."
+    elif counts.failed:
         headline = f"{counts.failed} of {things} {'fails' if counts.failed == 1 else 'fail'}{scope}."
     elif counts.quarantined:
         verb = "is" if counts.quarantined == 1 else "are"
         headline = f"No target fails{scope}; {counts.quarantined} of {counts.total} {verb} in quarantine."
     else:
-        headline = f"All {things} pass{scope}." if counts.total > 1 else "The only target passes."
+        headline = f"All {things} pass{scope}."
     mark: Mark = "fails" if counts.failed else "look" if counts.quarantined else "fine"
     cautions = tuple(
         f"The quarantine of “{target.name}” ended on {target.quarantine_until}: it counts again."

@@ -216,7 +216,9 @@ class Checks:
                 None,
                 self.first_docs(query, listed),
             )
-        words = f"{self.known.called(best)} is the best of them, at rank {rank_of[best]}, but one must be in the top {top}"
+        words = (
+            f"{self.known.called(best)} is the best of them, at rank {rank_of[best]}, but one must be in the top {top}"
+        )
         return fails(words, rank_of[best], self.first_docs(query, listed))
 
     def unwanted_docs(self, target: Target, query: str, listed: Sequence[str], run: str) -> Found:

@@ -47,6 +47,7 @@ _SUMMARIES = {
     "import": "take over the files of the evaluation frameworks that Rankscope replaces",
     "init": "write a project file",
     "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
+    "watch": "run a project, compare it with its history, and send a message where quality fell",
     "collection": "show a collection, or build the HPO benchmark",
     "split": "divide queries into train and held out",
     "plan": "say how many queries a difference takes, or which differences your queries can find",

@@ -62,7 +62,7 @@ class WatchedMean(Record, kw_only=True):
     """Today's stored run; None where it was not stored."""
     n_queries: int = 0
     problem: str = ""
-    """Why there is no mean of today."""
+    """Why nothing is known of today; empty where it was measured."""
     band: ControlBand | None = None
     history: tuple[int, ...] = ()
     """The stored runs that the band is made of, or would be if they were enough."""
@@ -73,7 +73,7 @@ class WatchedMean(Record, kw_only=True):
 
     @property
     def state(self) -> MeanState:
-        if self.value is None:
+        if self.problem:
             return "unmeasured"
         return "drop" if any(self.reasons()) else "fine"
 
@@ -386,7 +386,7 @@ def band_words(band: ControlBand) -> str:
 
 def mean_words(mean: WatchedMean) -> str:
     """Return one line about a system today, for the terminal."""
-    if mean.value is None:
+    if mean.problem:
         return f"{mean.subject}: could not be measured: {printable(shorten(mean.problem, limit=LONGEST_PROBLEM))}"
     said = [f"{mean.subject}: {mean.measure} {rounded(mean.value)}"]
     if mean.band is not None:

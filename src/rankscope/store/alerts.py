@@ -22,6 +22,11 @@ AlertEnd = Literal["recovered", "accepted"]
 NotificationKind = Literal["alert", "recovery"]
 
 
+def alert_name(kind: AlertKind, collection: str, system: str, measure: str) -> str:
+    """Return what stands for the thing that an alert is about."""
+    return canonical_json([kind, collection, system, measure])
+
+
 class FallenQuery(Record):
     """A query that scores less than before."""
 
@@ -71,7 +76,7 @@ class Alert(Record, kw_only=True):
     @property
     def name(self) -> str:
         """Stands for what it is about: there is at most one open alert of a name."""
-        return canonical_json([self.kind, self.collection, self.system, self.measure])
+        return alert_name(self.kind, self.collection, self.system, self.measure)
 
     @property
     def is_open(self) -> bool:

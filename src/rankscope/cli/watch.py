@@ -180,7 +180,7 @@ def watch_once(file: Path, args: argparse.Namespace, form: str) -> int:
 
 def lines_of(result: WatchResult, project: Project) -> Iterator[str]:
     """Yield what was found: a line for each system, then alerts and messages."""
-    from rankscope.experiment.alerts import mean_words, moment, notice_of, subject_of
+    from rankscope.experiment.alerts import mean_lines, moment, notice_of, subject_of
 
     marks = {"fine": "ok", "drop": "DROP", "unmeasured": "NOT MEASURED"}
     n_dropped = sum(mean.state == "drop" for mean in result.watched)
@@ -188,15 +188,18 @@ def lines_of(result: WatchResult, project: Project) -> Iterator[str]:
     answers = [f"{counted(n_dropped, 'drop')}"] * bool(n_dropped)
     answers += [f"{n_unknown} could not be measured"] * bool(n_unknown)
     yield f"{moment(result.at)}: {', '.join(answers) or 'no drop'}"
-    yield from (f"  {marks[mean.state]}  {mean_words(mean)}" for mean in result.watched)
+    for mean in result.watched:
+        first, *more = mean_lines(mean)
+        yield f"  {marks[mean.state]:<4}  {first}"
+        yield from (f"          {line}" for line in more)
     yield from (f"note: {note}" for mean in result.watched for note in mean.notes)
     if result.dry_run:
         if not result.planned:
             yield "Nothing would be sent."
         for each in result.planned:
-            notice = notice_of(each.alert, project=project.file.name)
-            yield f"\nWould be sent by {each.notifier}: {notice.line}"
-            yield from (f"    {line}" for line in notice.lines.split("\n"))
+            notice = notice_of(each.alert, project=result.project)
+            yield f"\nWould be sent by {each.notifier}:"
+            yield from (f"    {line}".rstrip() for line in (notice.line, "", *notice.lines.split("\n")))
         return
     yield from (f"alert opened: {subject_of(alert)}" for alert in result.opened)
     yield from (f"alert open since {moment(alert.opened)}: {subject_of(alert)}" for alert in result.kept)
@@ -222,6 +225,7 @@ def lines_of_failures(result: WatchResult) -> Iterator[str]:
 def test_notifiers(file: Path) -> int:
     from rankscope.experiment.alerts import trial_notice
     from rankscope.experiment.project import build_notifiers, load_project
+    from rankscope.experiment.watch import project_label
     from rankscope.notify.notice import NotifyError
 
     project = load_project(file)
@@ -234,7 +238,7 @@ def test_notifiers(file: Path) -> int:
     code = FINE
     for notifier in notifiers:
         try:
-            notifier.send(trial_notice(project.file.name))
+            notifier.send(trial_notice(project_label(project)))
         except NotifyError as error:
             code = UNFINISHED
             show(f"error: {notifier.name} ({notifier.type}): {error.message}", file=sys.stderr)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankscope._version import __version__
 from rankscope.comparison.compare import USUAL_MARGIN
-from rankscope.comparison.gate import GatePolicy, Outcome, outcome_of
+from rankscope.comparison.gate import GatePolicy, outcome_of
 from rankscope.comparison.known_measures import range_of
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.experiment.alerts import (
@@ -27,6 +27,7 @@ from rankscope.experiment.alerts import (
     accept_alerts,
     decide_alerts,
     deliver,
+    judge,
     subject_of,
     waiting_notices,
 )
@@ -149,7 +150,7 @@ def watch_project(
                 measured_means(project, store, references, options, on_progress=on_progress, on_note=on_note)
             )
     except RankscopeError as error:
-        failed, whole = error, replace(whole, problem=f"{error.message}\n{error.hint}".rstrip())
+        failed, whole = error, judge(replace(whole, problem=f"{error.message}\n{error.hint}".rstrip()))
     result = settle(project, store, (whole, *watched), options, notifiers=notifiers, sleep=sleep)
     if failed is not None:
         raise WatchFailedError(failed, result)
@@ -170,7 +171,7 @@ def settle(
     changes = decide_alerts(watched, log.current(), now=now)
     found = WatchResult(
         rankscope=__version__,
-        project=project.file.name,
+        project=project_label(project),
         at=now,
         dry_run=options.dry_run,
         watched=tuple(mean for mean in watched if mean.system or mean.problem),
@@ -188,7 +189,7 @@ def settle(
         (each for each in waiting if each.is_due(now)),
         names,
         log,
-        project=project.file.name,
+        project=project_label(project),
         clock=store.clock,
         sleep=sleep,
     )
@@ -224,6 +225,11 @@ def waiting_delivery(due: DueNotice, store: Store) -> NoticeDelivery:
         due.notifier, subject_of(due.alert), due.kind, sent=False, attempts=due.n_tried, failure=failure,
         next_try=due.not_before,
     )  # fmt: skip
+
+
+def project_label(project: Project) -> str:
+    """Return how messages name a project: by its folder and file."""
+    return f"{project.folder.name}/{project.file.name}"
 
 
 def accept(store: Store) -> tuple[Alert, ...]:
@@ -333,7 +339,7 @@ def stored_run(kept: KeptCollection | None, system: str) -> StoredRun | None:
 
 
 def unmeasured(project: Project, collection: str, system: str, problem: str) -> WatchedMean:
-    return WatchedMean(collection=collection, system=system, measure=project.primary, problem=problem)
+    return judge(WatchedMean(collection=collection, system=system, measure=project.primary, problem=problem))
 
 
 def watched_mean(
@@ -362,21 +368,20 @@ def watched_mean(
         notes.append(f"{mean.subject}: means are over {those}.")
     value = past.mean(run, common)
     if value is None:
-        return replace(mean, problem=f"{measure.name} is undefined for all of its queries")
+        return judge(replace(mean, problem=f"{measure.name} is undefined for all of its queries"))
     means = {each.number: past.mean(each, common) for each in history}
     known = {number: each for number, each in means.items() if each is not None}
     band = control_band(np.array(list(known.values())))
     baseline = None
     if reference is not None:
-        outcome, words = past.compared(reference, project.margin)
         before = past.mean(reference, common)
-        baseline = BaselineCheck(reference.number, f"{label}, {reference.in_words}", before, outcome, words)
+        baseline = past.compared(reference, f"{label}, {reference.in_words}", before, project.margin)
     shown = reference
     if band is not None and (baseline is None or baseline.outcome != "failed"):
         typical = min(reversed(known), key=lambda number: abs(known[number] - band.median))
         shown = next(each for each in history if each.number == typical)
     fallen = () if shown is None else past.fallen(shown, common, lower_is_better=mean.lower_is_better)
-    return replace(
+    known_of_today = replace(
         mean,
         value=value,
         n_queries=len(common),
@@ -384,8 +389,10 @@ def watched_mean(
         history=tuple(known),
         baseline=baseline,
         queries=tuple(fallen),
+        queries_against=None if shown is None else shown.number,
         notes=tuple(notes),
     )
+    return judge(known_of_today)
 
 
 class PastRuns:
@@ -448,14 +455,17 @@ class PastRuns:
         note = f"{self.run.system} is not compared with {label}, run {run.number}, which was asked other queries."
         return label, None, [note]
 
-    def compared(self, reference: StoredRun, margin: float | None) -> tuple[Outcome, str]:
+    def compared(self, reference: StoredRun, label: str, before: float | None, margin: float | None) -> BaselineCheck:
         """Return what a gate makes of today's run against another one, and the verdict in words."""
         measure = self.scorer.measure.name
         change = diff_runs(self.store, reference, self.run, measure=measure, margin=margin, anyway=True)
         if change.comparison is None:
-            return "passed", "The rankings are identical."
-        outcome, words = outcome_of(next(iter(change.comparison)), GatePolicy())
-        return outcome, words.strip()
+            return BaselineCheck(reference.number, label, before, "passed", "The rankings are identical.")
+        pair = next(iter(change.comparison))
+        outcome, words = outcome_of(pair, GatePolicy())
+        verdict = pair.final_verdict.text if words.startswith(pair.final_verdict.text) else words
+        reason = words.removeprefix(verdict).strip()
+        return BaselineCheck(reference.number, label, before, outcome, verdict, reason)
 
     def fallen(self, reference: StoredRun, queries: set[str], *, lower_is_better: bool) -> Iterator[FallenQuery]:
         """Yield the queries that lost most against a run, the worst first."""

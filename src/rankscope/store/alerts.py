@@ -60,6 +60,8 @@ class Alert(Record, kw_only=True):
     lower_is_better: bool = False
     queries: tuple[FallenQuery, ...] = ()
     """Those that lost most."""
+    queries_against: int | None = None
+    """The stored run that they lost against."""
     closed: str | None = None
     """When it was closed; None while it is open."""
     end: AlertEnd | None = None

@@ -27,6 +27,7 @@ VIEWS: Registry[Any] = Registry(
         "PairQueries": Entry("rankscope.report.views:PAIR_QUERIES"),
         "Diagnosis": Entry("rankscope.report.views:DIAGNOSIS"),
         "Explanation": Entry("rankscope.report.views:EXPLANATION"),
+        "TargetsReport": Entry("rankscope.report.views:TARGETS"),
         "Report": Entry("rankscope.report.views:REPORT"),
         "Run": Entry("rankscope.report.views:RUN"),
         "Qrels": Entry("rankscope.report.views:QRELS"),

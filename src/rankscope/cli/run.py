@@ -135,11 +135,13 @@ class KeptResult(NamedTuple):
 
 
 def keep(store: Store, project: Project, benchmark: Benchmark) -> KeptResult:
+    from rankscope.experiment.history import change_lines
     from rankscope.experiment.keep import keep_benchmark
 
     with store:
         try:
             kept = keep_benchmark(store, project, benchmark)
+            changes = {result.name: list(change_lines(store, result)) for result in kept}
         except RankscopeError as error:
             return KeptResult(
                 is_kept=False, lines=[f"error: not all of this was kept: {error.message}", f"hint: {error.hint}"]
@@ -148,6 +150,7 @@ def keep(store: Store, project: Project, benchmark: Benchmark) -> KeptResult:
     for result in kept:
         where = f" of {result.name}" if len(kept) > 1 else ""
         names = ", ".join(f"{run.system} {run.short}" for run in result.runs if run.number in result.new)
+        lines += [f"since the last run{where}:", *(f"  {line}" for line in changes[result.name])]
         lines.append(f"stored{where}: {names or 'nothing, as all answers are those of runs that are there'}")
     return KeptResult(is_kept=True, lines=lines)
 

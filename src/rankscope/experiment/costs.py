@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +12,19 @@ from rankscope.experiment.answer_store import AnswerInfo, AnswerSummary
 from rankscope.experiment.results import AnswerTimes, Costs, Latency
 
 
-def latency_of(answers: Iterable[AnswerInfo]) -> Latency | None:
-    """Return mean and percentiles (interpolated linearly) of the times of answers; None where none was timed.
+def latencies_ms(answers: Mapping[str, AnswerInfo]) -> dict[str, float]:
+    """Return how long the answers to single queries took, by query.
 
     Those of the first calls after a start count only where there are fewer than 20 others.
     """
-    timed = [answer for answer in answers if answer.seconds is not None]
-    warm = [answer for answer in timed if not answer.cold]
-    times = np.array([1000 * (answer.seconds or 0) for answer in (warm if len(warm) >= 20 else timed)])
+    timed = {query: answer for query, answer in answers.items() if answer.seconds is not None}
+    warm = {query: answer for query, answer in timed.items() if not answer.cold}
+    return {query: 1000 * (answer.seconds or 0) for query, answer in (warm if len(warm) >= 20 else timed).items()}
+
+
+def latency_of(answers: Iterable[AnswerInfo]) -> Latency | None:
+    """Return mean and percentiles (interpolated linearly) of the times of answers; None where none was timed."""
+    times = np.array(list(latencies_ms({str(i): answer for i, answer in enumerate(answers)}).values()))
     if not len(times):
         return None
     p50, p95, p99 = np.percentile(times, [50, 95, 99]).tolist()

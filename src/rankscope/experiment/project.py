@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 from msgspec import Meta, field, structs
 
 from rankscope.analysis.bands import BandProfile, find_bands, parse_bands
-from rankscope.errors import FormatError, InputError, MeasureError, OptionError, RankscopeError, did_you_mean
+from rankscope.analysis.targets import Target
+from rankscope.errors import InputError, MeasureError, OptionError, RankscopeError, did_you_mean
 from rankscope.evaluation import UNJUDGED_QUERIES, chosen_profile, decide_measures, decide_policies
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
+from rankscope.experiment.target_file import TargetOptions, TargetWording, named_targets, target_lines
+from rankscope.experiment.toml_file import parse_toml, read_text
 from rankscope.io.source import missing
 from rankscope.measures.profiles import Profile
 from rankscope.measures.scoring import DEFAULT_MEASURES
@@ -35,8 +37,7 @@ PYPROJECT = "pyproject.toml"
 NOTIFY = "notify"
 VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
-DEEPEST = 50
-"""Tables and lists in one another that no project has."""
+_TARGETS = "the path of a target file, or tables [[targets]]"
 _TABLES = "a table of tables, such as [collections.NAME]"
 _NOTIFY_TABLES = "a table of tables, such as [notify.NAME]"
 
@@ -110,6 +111,8 @@ class ProjectOptions(Options):
     """The folder for runs, scores and reports."""
     cache: FolderText = ".rankscope"
     """The folder for what can be computed again: indexes, embeddings, hashes."""
+    targets: Annotated[FolderText | tuple[TargetOptions, ...], Meta(extra={"words": _TARGETS})] = ()
+    """What is expected of rankings, query by query: a file, or tables [[targets]]; see docs/targets.md."""
     collections: Annotated[dict[str, CollectionOptions], Meta(extra={"words": _TABLES})] = field(default_factory=dict)
     """Docs, queries and qrels, by name."""
     systems: Annotated[dict[str, SystemTable], Meta(extra={"words": _TABLES})] = field(default_factory=dict)
@@ -171,6 +174,10 @@ class Project(Record):
     notify: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The tables of notifiers as they stand in the file: environment variables are filled in when one is used, so that
     all else works where they are not set."""
+    targets: tuple[Target, ...] = ()
+    """What the file itself expects of rankings."""
+    target_file: Path | None = None
+    """The file that says what is expected of rankings, where it is one of its own."""
 
     @property
     def keeps_repeats(self) -> bool:
@@ -291,7 +298,15 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
         own["systems"] = table["systems"]
     if isinstance(content, dict) and NOTIFY in content:
         own[NOTIFY] = content[NOTIFY]
-    options = from_builtins(ProjectOptions, own, where=where, wording=project_wording)
+    lines = target_lines(text, own.get("targets") if isinstance(own, dict) else None)
+
+    def wording(misfit: Misfit, where: str) -> OptionError:
+        if misfit.path.startswith("targets["):
+            return TargetWording(text, lines)(misfit, file.name)
+        return project_wording(misfit, where)
+
+    options = from_builtins(ProjectOptions, own, where=where, wording=wording)
+    listed = () if isinstance(options.targets, str) else options.targets
     with working_directory(file.parent):  # systems may be classes in modules of the project
         systems = {
             name: read_system(name, entry, content["systems"][name], folder=file.parent, where=f"{where}systems.{name}")
@@ -323,6 +338,8 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
         policies=policies,
         optional=() if chosen is None else adapted_names(chosen.measures_of_docs, chosen),
         unjudged_queries=unjudged,
+        targets=named_targets(listed, where=file.name, lines=lines),
+        target_file=file.parent / options.targets if isinstance(options.targets, str) else None,
         bands=None if options.bands is None else read_bands(options.bands, folder=file.parent, where=f"{where}bands"),
         notify=options.notify,
     )
@@ -495,40 +512,6 @@ def is_collection_name(name: str) -> bool:
 
 class NoProjectError(InputError):
     """There is no project file in a folder or above."""
-
-
-def read_text(file: Path) -> str:
-    if not file.exists():
-        raise missing(file)
-    try:
-        return file.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{file} is not UTF-8 text: {error}", hint="save it as UTF-8") from error
-
-
-def parse_toml(text: str, file: Path) -> dict[str, Any]:
-    try:
-        record = tomllib.loads(text)
-    except RecursionError as error:
-        raise too_deep(file) from error
-    except ValueError as error:  # also a number of thousands of digits
-        raise FormatError(
-            f"{file} is not valid TOML: {error}", hint='texts stand in quotes: path = "scifact"'
-        ) from error
-    level: list[Any] = [record]
-    for _ in range(DEEPEST):
-        level = [inner for value in level for inner in values_in(value)]
-    if level:
-        raise too_deep(file)
-    return record
-
-
-def values_in(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-
-
-def too_deep(file: Path) -> FormatError:
-    return FormatError(f"{file} cannot be read: its values are nested too deeply", hint="is it a project file?")
 
 
 def read_measures(

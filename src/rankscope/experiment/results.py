@@ -17,6 +17,7 @@ from rankscope.analysis.overview import RunOverlap
 from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.groups import spread_of
 from rankscope.comparison.records import Comparison, LanguageSpread
+from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable
 from rankscope.experiment.collection import CollectionPart
 from rankscope.measures.scores import Scores
@@ -222,6 +223,8 @@ class CollectionResult(Record, eq=False):
     """The judgments and runs themselves, for reports that look at docs."""
     queries: QueryTable | None = None
     """The queries of the collection, with all that is known of them."""
+    judgments: Qrels | None = None
+    """All judgments of the collection, with queries that were asked without any where these count."""
     answer_times: dict[str, AnswerTimes] = field(default_factory=dict)
     """By system, where it has answered anything."""
 

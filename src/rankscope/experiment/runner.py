@@ -498,5 +498,8 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         overlap=None if scores is None else overlap_of(session, list(runs.values()), scores),
         rankings=rankings,
         queries=collection.queries,
+        judgments=collection.qrels.with_queries(session.split.measured)
+        if project.unjudged_queries == "zero"
+        else collection.qrels,
         answer_times=times,
     )

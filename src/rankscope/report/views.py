@@ -19,6 +19,7 @@ from rankscope._version import __version__
 from rankscope.analysis.diagnose.records import Diagnosis
 from rankscope.analysis.explain import Explanation
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
+from rankscope.analysis.targets import TargetsReport
 from rankscope.checks import check_keywords
 from rankscope.comparison.records import Comparison, PairQueries
 from rankscope.comparison.verdict import short_words
@@ -34,6 +35,7 @@ from rankscope.report import diagnosis as diagnosis_report
 from rankscope.report import document as doc
 from rankscope.report import evaluation, evaluation_report, explanation
 from rankscope.report import notebook as nb
+from rankscope.report import targets as targets_report
 from rankscope.report.charts import CHARTS, charts_from
 from rankscope.report.charts.chart import Chart, DrawnChart
 from rankscope.report.charts.lines import ChartLine, CurvesChart
@@ -588,6 +590,50 @@ EXPLANATION = View(
     },
     charts=explanation_charts,
     text=explanation_line,
+)
+
+
+# -- targets
+
+
+def targets_html(checked: TargetsReport) -> str:
+    """Return the answer, and what fails with what is there instead."""
+    answer = targets_report.answer_block(checked)
+    rows = []
+    for outcome in ("failed", "quarantined", "passed"):
+        for target, one in checked.of_outcome(outcome):
+            instead = "".join(f"<br><small>{nb.words(line.line)}</small>" for line in one.instead)
+            mark = nb.verdict(targets_report.MARKS[one.outcome], one.outcome)
+            where = targets_report.about(target, one, checked)
+            rows.append([mark, nb.words(target.name), nb.words(where), f"{nb.words(one.words)}{instead}"])
+    n_more = len(rows) - nb.SHOWN_ROWS
+    more = f"{n_more:,} more; report.to_pandas() has all" if n_more > 0 else ""
+    header = ["outcome", "target", "query", "what is so"]
+    return nb.card(
+        nb.headline(answer.headline, mark=answer.mark),
+        nb.paragraph(answer.reason),
+        nb.rows_html(header, rows[: nb.SHOWN_ROWS], n_names=len(header), more=more),
+        nb.quiet(*answer.cautions, *few(checked.notes)),
+    )
+
+
+def targets_columns(checked: TargetsReport) -> list[TableColumn]:
+    pairs = targets_report.results_with_targets(checked)
+    return [
+        TableColumn(name, kind, [value(*pair) for pair in pairs])
+        for name, (kind, value) in targets_report.COLUMNS.items()
+    ]
+
+
+TARGETS = View(
+    "a report of targets",
+    targets_html,
+    targets_columns,
+    files={
+        **report_files(targets_report.report_of),
+        ".csv": lambda checked: to_csv(targets_report.every_target(checked)),
+    },
+    report=targets_report.report_of,
 )
 
 

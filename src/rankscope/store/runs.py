@@ -199,8 +199,10 @@ class RunTable:
                 "started": facts.started,
             }
             digest = run_digest(facts, ranking)
-            insert_if_new(connection, run_table, {"digest": digest, "stored": now, **row})
-            return stored_run(connection.execute(_COLUMNS.where(run_table.c.digest == digest)).one())
+            same = _COLUMNS.where(run_table.c.digest == digest)
+            if connection.execute(same).first() is None:  # looking first leaves no gaps in the numbers
+                insert_if_new(connection, run_table, {"digest": digest, "stored": now, **row})
+            return stored_run(connection.execute(same).one())
 
     def list(
         self, *, system: str | None = None, collection: str | None = None, last: int | None = None

@@ -206,6 +206,7 @@ comparison = table(
     "comparison",
     number(),
     sa.Column("request_sha256", _SHA, nullable=False),
+    sa.Column("subject_sha256", _SHA, nullable=False),
     sa.Column("queries_sha256", _SHA, nullable=False, index=True),
     reference("result_sha256", "blob.sha256"),
     json_value("pairs"),

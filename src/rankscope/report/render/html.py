@@ -27,6 +27,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 TitledBlock: TypeAlias = (
     doc.SideBySideBlock
     | doc.ChangedQueries
+    | doc.CheckedTargets
     | doc.Facts
     | doc.VerdictCounts
     | doc.Shares
@@ -159,6 +160,8 @@ def inside_part(block: TitledBlock, page: Page) -> str:
             return side_by_side_part(block.sides, page) + LEGEND
         case doc.ChangedQueries():
             return changed_part(block, page)
+        case doc.CheckedTargets():
+            return targets_part(block, page)
         case doc.Facts():
             return facts_part(block, page)
         case doc.VerdictCounts():
@@ -232,6 +235,22 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
         )
     note = f'<p class="cap">{page.prose(block.note)}</p>' if block.note else ""
     return f'<ol class="ql">{"".join(items)}</ol>{note}'
+
+
+def targets_part(block: doc.CheckedTargets, page: Page) -> str:
+    items = []
+    for one in block.targets:
+        lines = "".join(f"<li>{escape(line)}" for line in one.instead)
+        instead = f"<ul>{lines}</ul>" if lines else ""
+        small = f'<p class="cap">{escape(one.small)}</p>' if one.small else ""
+        about = f'<p class="why">{escape(one.about)}</p>' if one.about else ""
+        word = f'<span class="sr">{escape(one.outcome)}</span>'
+        items.append(
+            f'<li><b class="v {tone(one.mark)}">{shape(one.mark)}{word}</b>'
+            f"<div><b>{escape(one.name)}</b>{about}<p>{escape(one.words)}</p>{instead}{small}</div>"
+        )
+    note = f'<p class="cap">{page.prose(block.note)}</p>' if block.note else ""
+    return f'<ul class="targets">{"".join(items)}</ul>{note}'
 
 
 def shares_part(block: doc.Shares) -> str:

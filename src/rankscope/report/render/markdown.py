@@ -118,10 +118,27 @@ def content_texts(block: doc.Block) -> Iterator[str]:
                 f"- {SHAPES[row.mark]} {CHECK_WORDS[row.mark]} · **{inline(row.name)}** · {inline(row.words)}"
                 for row in block.signals
             )
-        case doc.ChangedQueries():
-            yield "\n".join(f"{i}. {changed_text(one)}" for i, one in enumerate(block.queries, block.first))
-            if block.note:
-                yield paragraph(block.note)
+        case doc.ChangedQueries() | doc.CheckedTargets():
+            yield from listed_texts(block)
+
+
+def listed_texts(block: doc.ChangedQueries | doc.CheckedTargets) -> Iterator[str]:
+    """Yield queries or targets as a list, then the note on them."""
+    if isinstance(block, doc.ChangedQueries):
+        yield "\n".join(f"{i}. {changed_text(one)}" for i, one in enumerate(block.queries, block.first))
+    else:
+        yield "\n".join(line for one in block.targets for line in target_lines(one))
+    if block.note:
+        yield paragraph(block.note)
+
+
+def target_lines(one: doc.CheckedTarget) -> Iterator[str]:
+    """Yield an item of a list, with what is there instead as a list inside it."""
+    yield f"- {SHAPES[one.mark]} **{inline(one.name)}**" + (f" · {inline(one.about)}" if one.about else "")
+    yield f"  <br>{inline(one.words)}"
+    yield from (f"  - {inline(line)}" for line in one.instead)
+    if one.small:
+        yield f"  - *{inline(one.small)}*"
 
 
 def fact_text(fact: doc.Fact) -> str:

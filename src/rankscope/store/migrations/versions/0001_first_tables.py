@@ -123,6 +123,7 @@ def upgrade() -> None:
         "comparison",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("request_sha256", sa.String(length=64), nullable=False),
+        sa.Column("subject_sha256", sa.String(length=64), nullable=False),
         sa.Column("queries_sha256", sa.String(length=64), nullable=False),
         sa.Column("result_sha256", sa.String(length=64), nullable=False),
         sa.Column("pairs", sa.Text(), nullable=False),

@@ -108,7 +108,7 @@ def test_a_drop_is_opened_stays_and_recovers(watched):
         (f"q{i}", f"question {i}", 1.0, 0.5) for i in range(3, 8)
     ]
     assert [notice.subject for notice in watched.team.notices] == ["search on small: RR@10 fell from 0.925 to 0.800"]
-    for _ in range(12):  # it does not become normal, however long it lasts
+    for _ in range(7):  # it does not become normal, however long it lasts
         found = watched.watch(8)
         assert (found.has_drop, len(found.kept), found.opened, found.sent) == (True, 1, (), ())
         assert only(found).history == (1, 2, 3, 4, 5, 6)

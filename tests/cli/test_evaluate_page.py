@@ -172,7 +172,7 @@ def test_the_verdicts_are_those_of_compare_on_all_pairs():
     }
     assert [row[1].text for row in table.rows] == ["0.9000", "0.8500", "0.2500"]
     assert [row[1].best for row in table.rows] == [True, False, False]
-    assert facts_in(report)["Not told apart from it"] == "1 of 2"
+    assert facts_in(report)["Not distinguished from it"] == "1 of 2"
     assert facts_in(report)["First result relevant"] == "16 of 20 queries"
     (counts,) = (block for block in report.first_screen if isinstance(block, VerdictCounts))
     assert {group.words: group.names for group in counts.groups} == {"worse": ("poor",), "cannot tell": ("fair",)}

@@ -165,7 +165,7 @@ def test_more_queries_are_those_of_the_records():
     )
     # 11,646 less the 60 there are; where twice the difference can be found, four times as many queries find it
     as_found = "about 180 if the differences are as large as found here"
-    assert advice.more == f"About 12,000 more queries would tell a difference of 0.01, {as_found}."
+    assert advice.more == f"About 12,000 more queries would be enough to detect a difference of 0.01, {as_found}."
     unknown = replace(open_ones, comparisons=tuple(replace(pair, n_needed=None) for pair in open_ones.compared))
     assert recommend_in(unknown, "bm25").more == ""
 

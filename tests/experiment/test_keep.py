@@ -73,12 +73,12 @@ def test_a_system_that_changed_is_another_run_and_the_old_one_stays(project):
 
 def test_nothing_is_kept_without_a_store(project):
     assert project.run("--no-store").returncode == 0
-    assert not (project.folder / ".rankscope").exists()
+    assert not (project.folder / ".rankscope" / "store.db").exists()
 
 
 def test_another_place_can_be_named(project, tmp_path):
     assert project.run("--store", "kept.db").returncode == 0
-    assert not (project.folder / ".rankscope").exists()
+    assert not (project.folder / ".rankscope" / "store.db").exists()
     with rs.open_store(project.folder / "kept.db") as store:
         assert len(store.runs.list()) == 2
     assert project.run(RANKSCOPE_STORE=str(tmp_path / "by-variable.db")).returncode == 0
@@ -88,7 +88,7 @@ def test_another_place_can_be_named(project, tmp_path):
 
 def test_a_store_that_cannot_be_opened_ends_the_run_before_anything_is_asked(project):
     place = project.folder / ".rankscope" / "store.db"
-    place.parent.mkdir()
+    place.parent.mkdir(exist_ok=True)
     place.write_text(
         "no database, but a text that is longer than a header of a hundred bytes would have to be for this\n" * 3
     )

@@ -39,6 +39,47 @@ def blocks_of(report, kind):
     return [block for block in report.first_screen if isinstance(block, kind)]
 
 
+def rated(**columns):
+    """Return scores of some systems, given query by query."""
+    scores = simulated(len(columns), len(next(iter(columns.values()))))
+    return Scores(
+        tuple(
+            RunScores(
+                **{field: getattr(run, field) for field in run.__record_fields__}
+                | {"name": name, "values": np.array(values)[:, None]}
+            )
+            for run, (name, values) in zip(scores.values(), columns.items(), strict=True)
+        ),
+        qrels=scores.qrels,
+        policies={},
+    )
+
+
+def test_of_several_challengers_the_queries_that_the_best_one_changes_are_on_the_page():
+    base, low = [0.5] * 20, [0.1, 0.2] * 10
+    mixed = [0.5 - 0.01 * i for i in range(7)] + [0.9] * 13
+    comparison = compare_scores(rated(base=base, low=low, mixed=mixed), n_resamples=199)
+    section = report_of(comparison).sections[0]
+    assert section.title == "Queries that changed, mixed against base"
+    assert not section.folded
+    losses, gains = section.blocks
+    assert losses.title == "Largest losses: 5 of 6 queries that got worse"
+    assert [(one.query, round(one.after - one.before, 2)) for one in losses.queries] == [
+        ("q00006", -0.06), ("q00005", -0.05), ("q00004", -0.04), ("q00003", -0.03), ("q00002", -0.02)
+    ]  # fmt: skip
+    assert len(gains.queries) == 5
+    assert not any(one.sides for block in section.blocks for one in block.queries)
+    titles = [part.title for part in report_of(comparison).sections if part.folded]
+    assert section.intro == f"Both rankings of each query are further down, in “{titles[0]}”."
+
+
+def test_that_a_baseline_is_kept_as_all_others_are_worse_is_no_bad_news():
+    base, low, lower = [0.9, 0.8] * 10, [0.3, 0.4, 0.2, 0.3] * 5, [0.1, 0.0, 0.2, 0.1] * 5
+    (answer,) = blocks_of(report_of(compare_scores(rated(base=base, low=low, lower=lower))), doc.VerdictBlock)
+    assert answer.headline == "Keep base: none of the 2 others is better on this set."
+    assert answer.mark == "fine"
+
+
 def test_facts_of_two_systems_are_counted_by_hand():
     scores = simulated(2, 20)
     a, b = [0.0] * 3 + [0.5] * 17, [0.0] + [0.25] * 2 + [0.5] * 12 + [0.75] * 5

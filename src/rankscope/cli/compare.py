@@ -85,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name in ("embeddings", "docs", "ontology"):
         add_option(parser, name, metavar="FILE")
     add_option(parser, "unjudged_queries", metavar="WORD")
+    options.add_store_options(parser, default="the nearest .rankscope/store.db from here upwards, where there is one")
     options.add_evaluation_options(parser)
 
 
@@ -113,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
         if policy is not None:
             show(f"gate: error, exit code {code_of_error(error)}", file=sys.stderr)
         raise
+    comparison = keep(comparison, args)
     gate = None
     if policy is not None:
         from rankscope.comparison.gate import gate_of
@@ -128,6 +130,13 @@ def run(args: argparse.Namespace) -> int:
         if options.is_file(args.output):
             say_in_short(comparison, report, args.output)
     return options.gate_exit_code(gate, args)
+
+
+def keep(comparison: Comparison, args: argparse.Namespace) -> Comparison:
+    """Keep what was compared in a store, where there is one; return it with its number among those on these queries."""
+    if comparison.rankings is None:
+        return comparison
+    return comparison.with_look(options.keep_files(args, comparison.rankings, comparison.scores, comparison))
 
 
 def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:

@@ -52,8 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--margin", type=float, metavar="X", help="with diff: the smallest difference that matters")
     parser.add_argument("--anyway", action="store_true", help="with diff: compare runs that were asked other queries")
     parser.add_argument("--remove", action="store_true", help="with tag: take a tag away")
-    where = "the store (default: RANKSCOPE_STORE, else the nearest .rankscope/store.db from here upwards)"
-    parser.add_argument("--store", metavar="WHERE", help=where)
+    options.add_store_option(parser)
     parser.add_argument("--details", action="store_true", help="in text: every run, too")
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write to a file: .html .md .tex .json .txt")

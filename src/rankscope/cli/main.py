@@ -49,6 +49,7 @@ _SUMMARIES = {
     "init": "write a project file",
     "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
     "history": "show what became of systems over time, and what changed between two runs",
+    "leaderboard": "rank systems over many collections",
     "rescore": "score all stored runs under the judgments of today, and tell labels from systems",
     "baseline": "save runs as a baseline, a folder to commit",
     "gate": "compare today's runs with a baseline, and pass or fail a build",

@@ -15,19 +15,21 @@ from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import Later, show, words
 from rankscope.data.loading import ReadOptions
-from rankscope.errors import OptionError, did_you_mean, shorten
+from rankscope.errors import OptionError, RankscopeError, did_you_mean, give_warning, shorten
 from rankscope.progress import Progress
 from rankscope.registry import load_object
 from rankscope.report.table import Table
 from rankscope.store_file import nearest_store
 
 if TYPE_CHECKING:
+    from rankscope.analysis.rankings import Rankings
     from rankscope.comparison.gate import GatePolicy, GateResult
+    from rankscope.comparison.records import Comparison
+    from rankscope.measures.scores import Scores
     from rankscope.report.charts import ChartSource
     from rankscope.report.document import Report
     from rankscope.report.render import Form
     from rankscope.report.render.junit import JUnitCase
-    from rankscope.store import Store
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
 
@@ -216,20 +218,41 @@ def check_ending(path: str, written: Iterable[str]) -> None:
         raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 
+def add_store_option(parser: argparse.ArgumentParser) -> None:
+    where = "the store (default: RANKSCOPE_STORE, else the nearest .rankscope/store.db from here upwards)"
+    parser.add_argument("--store", metavar="WHERE", help=where)
+
+
 def add_store_options(parser: argparse.ArgumentParser, *, default: str) -> None:
     where = f"keep what is found in this store: a file, a folder or postgresql://… (default: {default})"
     parser.add_argument("--store", metavar="WHERE", help=where)
     parser.add_argument("--no-store", action="store_true", help="keep nothing")
 
 
-def store_of(args: argparse.Namespace) -> Store | None:
-    """Return the store that an evaluation of files is kept in: the one asked for, else the nearest, if there is one."""
+def keep_files(
+    args: argparse.Namespace, rankings: Rankings, scores: Scores, comparison: Comparison | None = None
+) -> int | None:
+    """Keep what was evaluated in the store asked for, else in the nearest, if there is one; say so on stderr.
+
+    Return which comparison on these queries it is, where it is one. Where a store that nobody asked for by name fails,
+    that is a warning.
+    """
     where = args.store or nearest_store()
     if args.no_store or where is None:
         return None
+    from rankscope.experiment.keep import keep_files as keep
     from rankscope.store import open_store
 
-    return open_store(where, create=args.store is not None)
+    try:
+        with open_store(where, create=args.store is not None) as store:
+            runs, looked = keep(store, rankings, scores, comparison=comparison)
+    except RankscopeError as error:
+        if args.store is not None:
+            raise
+        give_warning(f"nothing was kept in the store: {error.message}")
+        return None
+    show(f"stored: {', '.join(f'{run.system} {run.short}' for run in runs)}", file=sys.stderr)
+    return None if looked is None else looked.look
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:

@@ -32,8 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qrels", metavar="FILE", help="the judgments of today")
     parser.add_argument("--collection", metavar="NAME", help="only this collection")
     parser.add_argument("-m", "--measure", metavar="NAME", help="the measure (default: the one that decided last)")
-    where = "the store (default: RANKSCOPE_STORE, else the nearest .rankscope/store.db from here upwards)"
-    parser.add_argument("--store", metavar="WHERE", help=where)
+    options.add_store_option(parser)
     parser.add_argument("--details", action="store_true", help="in text: every run, too")
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write to a file: .html .md .tex .json .txt")

@@ -101,6 +101,7 @@ def run(args: argparse.Namespace) -> int:
             options.write_error_case(error, args.output, command="run")
         raise
     kept = None if store is None else keep(store, project, benchmark)
+    benchmark = benchmark if kept is None else kept.benchmark
     gate = None if policy is None else benchmark_gate(benchmark, policy)
     with options.output_to(args.output) as stream:
         report = write(benchmark, form, stream, gate, args)
@@ -132,27 +133,29 @@ class KeptResult(NamedTuple):
 
     is_kept: bool
     lines: list[str]
+    benchmark: Benchmark
+    """With the number of each comparison among those on the same queries."""
 
 
 def keep(store: Store, project: Project, benchmark: Benchmark) -> KeptResult:
     from rankscope.experiment.history import change_lines
-    from rankscope.experiment.keep import keep_benchmark
+    from rankscope.experiment.keep import keep_benchmark, with_looks
 
     with store:
         try:
             kept = keep_benchmark(store, project, benchmark)
             changes = {result.name: list(change_lines(store, result)) for result in kept}
         except RankscopeError as error:
-            return KeptResult(
-                is_kept=False, lines=[f"error: not all of this was kept: {error.message}", f"hint: {error.hint}"]
-            )
+            hint = [f"hint: {error.hint}"] if error.hint else []
+            lines = [f"error: not all of this was kept: {error.message}", *hint]
+            return KeptResult(is_kept=False, lines=lines, benchmark=benchmark)
     lines = []
     for result in kept:
         where = f" of {result.name}" if len(kept) > 1 else ""
         names = ", ".join(f"{run.system} {run.short}" for run in result.runs if run.number in result.new)
         lines += [f"since the last run{where}:", *(f"  {line}" for line in changes[result.name])]
         lines.append(f"stored{where}: {names or 'nothing, as all answers are those of runs that are there'}")
-    return KeptResult(is_kept=True, lines=lines)
+    return KeptResult(is_kept=True, lines=lines, benchmark=with_looks(benchmark, kept))
 
 
 def failure_words(benchmark: Benchmark) -> str:

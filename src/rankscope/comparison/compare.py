@@ -167,7 +167,7 @@ def compare_runs(
 
 
 def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:
-    """Compare systems whose scores exist already, whoever computed them.
+    """Compare systems whose scores exist already, whichever tool computed them.
 
     Parameters
     ----------

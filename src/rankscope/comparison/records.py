@@ -305,8 +305,6 @@ class PairResult(Record, kw_only=True, dict=True):
     small_set: SmallSet | None = None
     """Who won where, and the sign test, where a difference has too few units for a verdict."""
     verdict: Verdict | None = None
-    looks: None = None
-    """Comparisons made on this query set; not counted without a store."""
     seed: int
     hashes: FileHashes = FileHashes()
     group: str | None = None
@@ -556,6 +554,8 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     notes: tuple[str, ...] = ()
     cluster_of: dict[str, str] | None = None
     """The cluster of each query, where there are clusters."""
+    look: int | None = None
+    """Which comparison on these queries it is, counted from 1; null where no store counts them."""
 
     @property
     def scores(self) -> Scores:
@@ -608,6 +608,14 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     def rankings(self) -> Rankings | None:
         """The judgments and runs that were compared, for reports that look at docs; None where they are not at hand."""
         return self.__dict__.get("rankings")
+
+    def with_look(self, look: int | None) -> Comparison:
+        """Return the comparison with which one on these queries it is."""
+        if look is None:
+            return self
+        result = replace(self, look=look)
+        result.__dict__.update(self.__dict__)
+        return result
 
     def with_rankings(self, rankings: Rankings) -> Comparison:
         """Return the comparison with the judgments and runs that it was made of, which are never written with it."""

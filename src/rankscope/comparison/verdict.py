@@ -227,7 +227,7 @@ def not_safe_words(pair: PairResult, check: UnjudgedCheck, margin: str) -> str:
     size = f"{check.system} is {'higher' if delta > 0 else 'lower'} by {abs(delta):.{decimals(pair)}f}"
     turned = f"unless more than {check.tipping_point or 0.0:.0%} of its unjudged results are relevant"
     if not check.tipping_point_known:
-        turned = f"but {check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
+        turned = f"but {check.tested_share:.0%} of its unjudged results being relevant would be enough to reverse it"
     return f"{size}, {turned}. {typical_words(check)}"
 
 
@@ -278,7 +278,7 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
     for why, n in left_out.items():
         if n:
             share = n / pair.n_members
-            more = f" That is {share:.0%} of all: the rest may not stand for them." if share > MANY_UNDEFINED else ""
+            more = f" That is {share:.0%} of all: the rest may not represent them." if share > MANY_UNDEFINED else ""
             yield f"{counted(n, 'query')} left out, as {why}.{more}"
     rest = known.without_top_unit
     if code in CLAIMS and rest is not None and not math.isnan(rest.error):
@@ -290,7 +290,7 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             yield f"It rests on {what}: without it the verdict {would} be another one ({WORDS[after]})."
     if is_lopsided(pair):
         yield (
-            f"The differences are lopsided (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
+            f"The differences are skewed (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
             "the interval is rough."
         )
     yield from unjudged_words(code, pair)
@@ -336,11 +336,13 @@ def turning_words(code: Code, check: UnjudgedCheck) -> str:
     if code == "same" or (check.strength == "stands" and not check.tipping_point_known):
         then = f"It holds even if {check.tested_share:.0%} of {theirs} are relevant."
     elif not check.tipping_point_known:
-        then = f"It would turn if {check.tested_share:.0%} of {theirs} were relevant."
+        then = f"It would change if {check.tested_share:.0%} of {theirs} were relevant."
     elif check.tipping_point is not None:
-        then = f"The difference would turn only if more than {check.tipping_point:.0%} of {theirs} were relevant."
+        then = (
+            f"The difference would be reversed only if more than {check.tipping_point:.0%} of {theirs} were relevant."
+        )
     else:
-        then, typical = f"No share of relevant docs among {theirs} could turn the difference.", ""
+        then, typical = f"No share of relevant docs among {theirs} could reverse the difference.", ""
     return f"{then}{typical}"
 
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -70,6 +70,20 @@ def keep_benchmark(store: Store, project: Project, benchmark: Benchmark) -> tupl
     )
     kept = (keep_collection(store, project, result, facts) for result in benchmark.collections)
     return tuple(each for each in kept if each is not None)
+
+
+def with_looks(benchmark: Benchmark, kept: Sequence[KeptCollection]) -> Benchmark:
+    """Return a benchmark whose comparisons say which ones on their queries they are."""
+    look_of = {each.name: each.comparison.look for each in kept if each.comparison is not None}
+    return replace(
+        benchmark,
+        collections=tuple(
+            result
+            if result.comparison is None
+            else replace(result, comparison=result.comparison.with_look(look_of.get(result.name)))
+            for result in benchmark.collections
+        ),
+    )
 
 
 def keep_collection(

@@ -261,7 +261,7 @@ def notes_on_languages(session: CollectionSession) -> Iterator[str]:
     for model, known in models.items():
         foreign = sorted(code for code in stated if known and code.lower().split("-")[0] not in known)
         if known and foreign:
-            listed = "English alone" if known == ("en",) else ", ".join(known)
+            listed = "only English" if known == ("en",) else ", ".join(known)
             yield (
                 f"Warning: the model {model} knows {listed}, but queries are in {', '.join(foreign)}: "
                 'take one that knows the language, such as model = "multilingual".'

@@ -52,7 +52,7 @@ LOSS_NAMES: dict[LostTo, str] = {
 }
 GENERAL_STEPS: dict[LostTo, str] = {
     "order": "re-rank the first {k} docs, so that the relevant ones come first",
-    "ranked_low": "re-rank more than the first {k} docs, or weigh what tells the relevant ones apart",
+    "ranked_low": "re-rank more than the first {k} docs, or weigh what distinguishes the relevant ones",
     "not_answered": "find out why these queries have no docs",
     "not_retrieved": "retrieve more: expand queries, add another retriever, or index what these docs say",
 }

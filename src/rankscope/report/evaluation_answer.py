@@ -141,7 +141,7 @@ def facts_of(scores: Scores, data: RunData | None, comparison: Comparison | None
     if comparison is not None and len(scores) > 2:
         codes = codes_against(comparison.groups[0].leaderboard[0].system, comparison.groups[0])
         n_open = sum(code not in ("better", "probably_better") for code in codes.values())
-        yield Fact("Not told apart from it", f"{n_open} of {len(codes)}", "others, by the verdicts on all pairs")
+        yield Fact("Not distinguished from it", f"{n_open} of {len(codes)}", "others, by the verdicts on all pairs")
     seen = what_is_seen(run, data)
     if SEEN[0] in seen:
         yield Fact("First result relevant", f"{among(seen[SEEN[0]] == 1)} queries", whose.removesuffix(", "))

@@ -389,7 +389,11 @@ def change_cell(change: ChangeParts | None) -> Cell:
 
 
 def interval_words(point: HistoryPoint) -> str:
-    return "" if point.low is None or point.high is None else f"{show(point.low)} to {show(point.high)}"
+    return interval_ends(point.low, point.high)
+
+
+def interval_ends(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{show(low)} to {show(high)}"
 
 
 def _or_nan(value: float | None) -> float:

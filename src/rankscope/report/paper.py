@@ -184,7 +184,7 @@ def verdict_sentences(comparison: Comparison, *, has_marks: bool) -> Iterator[st
         open_ = "; none: cannot tell" if "cannot_tell" in codes else ""
         yield f"Superscripts{where}, against {comparison.baseline}: {meant}{open_}."
     else:
-        yield f"No system can be told apart from {comparison.baseline} by {comparison.primary}."
+        yield f"No system can be distinguished from {comparison.baseline} by {comparison.primary}."
     if "too_few" in codes:
         few = next(item for item in pairs if item.final_verdict.code == "too_few")
         yield f"Fewer than {wording.MIN_UNITS} {wording.unit_word(few)} get no verdict."

@@ -215,6 +215,20 @@ def report_files(report_of: Callable[[Any], doc.Report], *, to_json: bool = True
     return {**files, **({".json": lambda result: result.to_json()} if to_json else {})}
 
 
+def table_files(
+    table_of: Callable[[Any], Table], report_of: Callable[[Any], doc.Report]
+) -> dict[str, Callable[[Any], str]]:
+    """Return the files of a result that is one table: a page around it, the table itself, and JSON of the result."""
+    return {
+        ".html": lambda result: render(report_of(result), "html"),
+        ".md": lambda result: render_table(table_of(result), "markdown"),
+        ".tex": lambda result: render_table(table_of(result), "latex"),
+        ".json": lambda result: result.to_json(),
+        ".csv": lambda result: to_csv(table_of(result)),
+        ".txt": lambda result: text_of(table_of(result)),
+    }
+
+
 def scores_report(scores: Scores, *, command: str = "") -> doc.Report:
     return evaluation_report.report_of(
         scores, command=command, why_not_compared=NOT_COMPARED if len(scores) > 1 else ""
@@ -228,10 +242,8 @@ SCORES = View(
     scores_html,
     scores_columns,
     files={
-        ".html": lambda scores: render(scores_report(scores), "html"),
-        ".md": lambda scores: render_table(evaluation.summary_table(scores), "markdown"),
+        **table_files(evaluation.summary_table, scores_report),
         ".tex": lambda scores: latex_paper_table(paper_of_scores(scores, why_no_marks=NOT_COMPARED)),
-        ".json": Scores.to_json,
         ".csv": lambda scores: to_csv(evaluation.with_n_columns(evaluation.summary_table(scores), scores)),
         ".txt": lambda scores: text_of(evaluation.readable_table(scores)),
     },
@@ -407,26 +419,19 @@ def pair_queries_text(found: PairQueries) -> str:
     return f"{lines}\n… and {n_more:,} more" if n_more > 0 else lines
 
 
-PAIR_QUERIES = View(
-    "the queries of a pair",
-    pair_queries_html,
-    pair_queries_columns,
-    files={
-        ".html": lambda found: render(queries_report(found), "html"),
-        ".md": lambda found: render_table(pair_queries_table(found), "markdown"),
-        ".tex": lambda found: render_table(pair_queries_table(found), "latex"),
-        ".json": PairQueries.to_json,
-        ".csv": lambda found: to_csv(pair_queries_table(found)),
-        ".txt": lambda found: text_of(pair_queries_table(found)),
-    },
-    text=pair_queries_text,
-)
-
-
 def queries_report(found: PairQueries) -> doc.Report:
     title = f"{found.measure} · {found.b} vs {found.a}, query by query"
     block = doc.TableBlock("Every query", pair_queries_table(found))
     return doc.Report(title, (block,), (), (("rankscope", __version__),))
+
+
+PAIR_QUERIES = View(
+    "the queries of a pair",
+    pair_queries_html,
+    pair_queries_columns,
+    files=table_files(pair_queries_table, queries_report),
+    text=pair_queries_text,
+)
 
 
 # -- diagnoses

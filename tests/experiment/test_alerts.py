@@ -10,7 +10,8 @@ from rankscope.experiment.alerts import (
     accept_alerts,
     decide_alerts,
     deliver,
-    mean_words,
+    judge,
+    mean_lines,
     next_try,
     notice_of,
     waiting_notices,
@@ -32,7 +33,9 @@ TIMES = [f"2026-11-{day:02}T09:00:00.000000+00:00" for day in range(1, 29)]
 def mean(value, **more):
     given = {"collection": "small", "system": "hybrid", "measure": "nDCG@10", "margin": 0.01, "band": BAND}
     problem = "" if value is not None else "it cannot be asked: nobody is there"
-    return WatchedMean(**{**given, "value": value, "problem": problem, "run": 7, "history": (1, 2, 3, 4, 5), **more})
+    return judge(
+        WatchedMean(**{**given, "value": value, "problem": problem, "run": 7, "history": (1, 2, 3, 4, 5), **more})
+    )
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -171,10 +174,10 @@ def test_a_notice_says_all_in_plain_words():
         3, "the baseline, hybrid of 2026-11-01 09:00 (run 3, abc)", 0.41, "failed", "hybrid is worse."
     )
     queries = (FallenQuery("q7", "heart attack", 1.0, 0.0), FallenQuery("q8", "", 0.5, 0.25))
-    (alert,) = decide_alerts([mean(0.3, baseline=baseline, queries=queries)], [], now=TIMES[4]).opened
+    (alert,) = decide_alerts(
+        [mean(0.3, baseline=baseline, queries=queries, queries_against=3)], [], now=TIMES[4]
+    ).opened
     assert notice_of(alert, project="rankscope.toml").text.split("\n") == [
-        "hybrid on small: nDCG@10 fell from 0.410 to 0.300.",
-        "",
         "Why this is a drop:",
         "- It is below the control band, 0.356 to 0.444 (median 0.400 of the last 5 runs).",
         "- Compared with the baseline, hybrid of 2026-11-01 09:00 (run 3, abc): hybrid is worse.",
@@ -219,12 +222,38 @@ def test_numbers_that_round_alike_are_told_apart():
     assert notice_of(alert, project="p").subject.endswith("fell from 0.40004 to 0.40001")
 
 
-def test_a_line_for_the_terminal():
-    assert mean_words(mean(0.4)) == (
-        "hybrid on small: nDCG@10 0.400; in the control band, 0.356 to 0.444 (median 0.400 of the last 5 runs)"
-    )
-    assert "no control band yet (1 earlier run, 5 are needed)" in mean_words(mean(0.4, band=None, history=(1,)))
-    assert mean_words(mean(None)) == "hybrid on small: could not be measured: it cannot be asked: nobody is there"
+def test_lines_for_the_terminal():
+    baseline = BaselineCheck(3, "the run before, run 3", 0.41, "inconclusive", "Cannot tell.", "You would need more.")
+    assert list(mean_lines(mean(0.4, baseline=baseline))) == [
+        "hybrid on small: nDCG@10 0.400",
+        "in the control band, 0.356 to 0.444 (median 0.400 of the last 5 runs)",
+        "against the run before, run 3, 0.410: Cannot tell.",
+    ]
+    assert list(mean_lines(mean(0.4, band=None, history=(1,)))) == [
+        "hybrid on small: nDCG@10 0.400",
+        "no control band yet: 1 earlier run, 5 are needed",
+    ]
+    assert list(mean_lines(mean(None))) == [
+        "hybrid on small: could not be measured",
+        "it cannot be asked: nobody is there",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (
+            0.4,
+            "in the control band, which is 0.400 in most of the last 5 runs, so that anything further off than the margin of 0.01 is outside",
+        ),
+        (0.395, "outside, but not further than the margin of 0.01 from the middle of the control band, which is"),
+        (0.3, "outside the control band, which is"),
+        (0.5, "better than the control band, which is"),
+    ],
+)
+def test_words_where_most_runs_are_alike(value, words):
+    band = control_band(np.array([0.4, 0.4, 0.3, 0.4, 0.5]))
+    assert list(mean_lines(mean(value, band=band)))[1].startswith(words)
 
 
 class TestTheStore:

@@ -56,7 +56,9 @@ class TestRunsThatAreAllAlike:
     def test_the_band_is_one_value(self):
         assert (self.band.mad, self.band.low, self.band.high) == (0, 0.4, 0.4)
 
-    @pytest.mark.parametrize(("value", "side"), [(0.391, "inside"), (0.389, "worse"), (0.411, "better")])
+    @pytest.mark.parametrize(
+        ("value", "side"), [(0.391, "negligible"), (0.4, "inside"), (0.389, "worse"), (0.411, "better")]
+    )
     def test_with_a_margin_a_change_has_to_exceed_it(self, value, side):
         assert self.band.side(value, margin=0.01) == side
 
@@ -68,7 +70,7 @@ class TestRunsThatAreAllAlike:
 def test_a_hair_beyond_a_narrow_band_is_no_drop_where_it_is_below_the_margin():
     band = control_band(np.array([0.4000, 0.4001, 0.4002, 0.4001, 0.4000]))
     assert band.high < 0.401
-    assert band.side(0.395, margin=0.01) == "inside"
+    assert band.side(0.395, margin=0.01) == "negligible"
 
 
 def test_an_undefined_mean_is_refused():

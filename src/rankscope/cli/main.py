@@ -53,6 +53,7 @@ _SUMMARIES = {
     "rescore": "score all stored runs under the judgments of today, and tell labels from systems",
     "baseline": "save runs as a baseline, a folder to commit",
     "gate": "compare today's runs with a baseline, and pass or fail a build",
+    "watch": "run a project, compare it with its history, and send a message where quality fell",
     "collection": "show a collection, or build the HPO benchmark",
     "split": "divide queries into train and held out",
     "plan": "say how many queries a difference takes, or which differences your queries can find",

@@ -17,7 +17,7 @@ from rankscope.errors import shorten
 from rankscope.notify.notice import Notice, NotifyError, PartlySentError, SendsNotices
 from rankscope.printable import counted, printable
 from rankscope.records import Record, replace, to_builtins
-from rankscope.stats.control_band import FEWEST_RUNS, ControlBand
+from rankscope.stats.control_band import FEWEST_RUNS, ControlBand, Side
 from rankscope.store.alerts import Alert, AlertLog, FallenQuery, NotificationAttempt, NotificationKind
 
 FIRST_WAIT_S = 60
@@ -43,8 +43,10 @@ class BaselineCheck(Record):
     """Its mean under today's judgments."""
     outcome: Outcome
     """What a gate makes of it."""
-    words: str
-    """The verdict in words."""
+    verdict: str
+    """The verdict in a sentence."""
+    reason: str = ""
+    """What the verdict rests on."""
 
 
 class WatchedMean(Record, kw_only=True):
@@ -62,40 +64,33 @@ class WatchedMean(Record, kw_only=True):
     """Today's stored run; None where it was not stored."""
     n_queries: int = 0
     problem: str = ""
-    """Why there is no mean of today."""
+    """Why nothing is known of today; empty where it was measured."""
     band: ControlBand | None = None
     history: tuple[int, ...] = ()
     """The stored runs that the band is made of, or would be if they were enough."""
     baseline: BaselineCheck | None = None
     queries: tuple[FallenQuery, ...] = ()
-    """Those that lost most against the run that today's is compared with."""
+    """Those that lost most against one of these runs."""
+    queries_against: int | None = None
+    """That run."""
     notes: tuple[str, ...] = ()
-
-    @property
-    def state(self) -> MeanState:
-        if self.value is None:
-            return "unmeasured"
-        return "drop" if any(self.reasons()) else "fine"
+    state: MeanState = "fine"
+    """What all of that means; `judge` says so."""
+    side: Side | None = None
+    """Where today's mean lies; None where there is no band."""
 
     @property
     def subject(self) -> str:
         """For example `hybrid on scifact`; the project itself has no name here."""
         return f"{printable(self.system)} on {printable(self.collection)}" if self.system else "the project"
 
-    @property
-    def side(self) -> str:
-        """Where today's mean lies: worse, inside or better; nothing where there is no band."""
-        if self.band is None or self.value is None:
-            return ""
-        return self.band.side(self.value, margin=self.margin, lower_is_better=self.lower_is_better)
-
     def reasons(self) -> Iterator[str]:
         """Yield why this is a drop, in sentences; nothing where it is none."""
         if self.band is not None and self.value is not None and self.side == "worse":
             where = "above" if self.lower_is_better else "below"
-            yield f"It is {where} the control band, {band_words(self.band)}."
+            yield f"It is {where} the control band, {band_words(self.band, self.margin)}."
         if self.baseline is not None and self.baseline.outcome == "failed":
-            yield f"Compared with {self.baseline.label}: {self.baseline.words}"
+            yield f"Compared with {self.baseline.label}: {self.baseline.verdict} {self.baseline.reason}".rstrip()
 
     @property
     def before(self) -> float | None:
@@ -103,6 +98,15 @@ class WatchedMean(Record, kw_only=True):
         if self.baseline is not None and (self.band is None or self.baseline.outcome == "failed"):
             return self.baseline.before
         return None if self.band is None else self.band.median
+
+
+def judge(mean: WatchedMean) -> WatchedMean:
+    """Return what is known with what it means: fine, a drop, or not measured."""
+    side = None
+    if mean.band is not None and mean.value is not None:
+        side = mean.band.side(mean.value, margin=mean.margin, lower_is_better=mean.lower_is_better)
+    judged = replace(mean, side=side)
+    return replace(judged, state="unmeasured" if mean.problem else "drop" if any(judged.reasons()) else "fine")
 
 
 class AlertChanges(Record):
@@ -156,6 +160,7 @@ def drop_alert(mean: WatchedMean, now: str) -> Alert:
         value=mean.value,
         lower_is_better=mean.lower_is_better,
         queries=mean.queries[:SHOWN_QUERIES],
+        queries_against=mean.queries_against,
     )
 
 
@@ -330,9 +335,8 @@ def subject_of(alert: Alert) -> str:
 
 def opened_lines(alert: Alert) -> Iterator[str]:
     """Yield what fell, from what to what, why that is no chance, since when, which queries, and how to look."""
-    yield f"{subject_of(alert)}."
-    yield ""
     if alert.kind == "unmeasured":
+        yield "What went wrong:"
         yield from (f"  {line}" for reason in alert.reasons for line in map(printable, reason.split("\n")))
         yield ""
         yield f"Since {moment(alert.opened)}. Whether its quality has changed is not known."
@@ -349,8 +353,8 @@ def opened_lines(alert: Alert) -> Iterator[str]:
             yield from (f"  {query_words(each)}" for each in alert.queries)
         yield ""
         yield "To look closer:"
-        if alert.reference is not None and alert.run is not None:
-            yield f"  rankscope history diff {alert.reference} {alert.run}"
+        if alert.queries_against is not None and alert.run is not None:
+            yield f"  rankscope history diff {alert.queries_against} {alert.run}"
         yield f"  rankscope history --measure {quoted(alert.measure)}"
     yield ""
     yield "This message comes once; another one follows when it has recovered."
@@ -359,8 +363,6 @@ def opened_lines(alert: Alert) -> Iterator[str]:
 
 
 def recovered_lines(alert: Alert) -> Iterator[str]:
-    yield f"{subject_of(alert)}."
-    yield ""
     run = "" if alert.run_at_end is None else f" (run {alert.run_at_end})"
     yield f"Since {moment(alert.closed or '')}{run}."
     if alert.kind == "drop":
@@ -378,27 +380,39 @@ def query_words(fallen: FallenQuery) -> str:
     return f"{printable(shorten(fallen.query, limit=LONGEST_TEXT))}{text}: {before} -> {now}"
 
 
-def band_words(band: ControlBand) -> str:
+def band_words(band: ControlBand, margin: float) -> str:
+    """Return where a band lies; where most runs have the same mean, what counts as a change."""
+    if band.mad == 0:
+        beyond = f"further off than the margin of {margin:g}" if margin else "else"
+        same = f"{rounded(band.median)} in most of the last {band.n} runs"
+        return f"which is {same}, so that anything {beyond} is outside"
     low, high = apart(band.low, band.high)
-    of = f"median {rounded(band.median)} of the last {band.n} runs"
-    return f"always {rounded(band.median)} in the last {band.n} runs" if band.mad == 0 else f"{low} to {high} ({of})"
+    return f"{low} to {high} (median {rounded(band.median)} of the last {band.n} runs)"
 
 
-def mean_words(mean: WatchedMean) -> str:
-    """Return one line about a system today, for the terminal."""
-    if mean.value is None:
-        return f"{mean.subject}: could not be measured: {printable(shorten(mean.problem, limit=LONGEST_PROBLEM))}"
-    said = [f"{mean.subject}: {mean.measure} {rounded(mean.value)}"]
-    if mean.band is not None:
-        where = {"worse": "outside", "inside": "in", "better": "better than"}[mean.side]
-        said.append(f"{where} the control band, {band_words(mean.band)}")
+def mean_lines(mean: WatchedMean) -> Iterator[str]:
+    """Yield what is known of a system today: its mean, then what it was compared with."""
+    if mean.problem:
+        yield f"{mean.subject}: could not be measured"
+        yield from map(printable, shorten(mean.problem, limit=LONGEST_PROBLEM).split("\n"))
+        return
+    yield f"{mean.subject}: {printable(mean.measure)} {rounded(mean.value)}"
+    if mean.band is None:
+        yield f"no control band yet: {counted(len(mean.history), 'earlier run')}, {FEWEST_RUNS} are needed"
     else:
-        n = len(mean.history)
-        said.append(f"no control band yet ({counted(n, 'earlier run')}, {FEWEST_RUNS} are needed)")
+        where = {
+            "worse": "outside",
+            "negligible": f"outside, but not further than the margin of {mean.margin:g} from the middle of",
+            "inside": "in",
+            "better": "better than",
+        }[mean.side or "inside"]
+        yield f"{where} the control band, {band_words(mean.band, mean.margin)}"
     if mean.baseline is not None:
-        before = "" if mean.baseline.before is None else f" ({rounded(mean.baseline.before)})"
-        said.append(f"against {mean.baseline.label}{before}: {mean.baseline.words}")
-    return "; ".join(said)
+        before = "" if mean.baseline.before is None else f", {rounded(mean.baseline.before)}"
+        verdict = mean.baseline.verdict
+        if mean.baseline.outcome == "failed":
+            verdict = f"{verdict} {mean.baseline.reason}".rstrip()
+        yield f"against {mean.baseline.label}{before}: {verdict}"
 
 
 def rounded(value: float | None) -> str:

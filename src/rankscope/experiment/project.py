@@ -399,7 +399,7 @@ def build_notifiers(project: Project, environment: Mapping[str, str] | None = No
             options = read_notifier(plain_texts(table), where=where)
             with name_place(where):
                 options.check()
-        built.append(Notifier(name, written["type"], options, secrets))
+        built.append(Notifier(name, written["type"], options, secrets, project.folder))
     return tuple(built)
 
 

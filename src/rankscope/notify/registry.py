@@ -7,6 +7,7 @@ To add a type, write its file and one line here. Other packages add theirs throu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rankscope.errors import OptionError, did_you_mean
@@ -14,6 +15,7 @@ from rankscope.notify.notice import Notice, NotifierOptions, NotifyError
 from rankscope.records import Misfit, Record, as_clause, from_builtins
 from rankscope.registry import Entry, Registry
 from rankscope.systems.secrets import SECRET_NAMES, Secrets
+from rankscope.systems.working_directory import working_directory
 
 NOTIFIERS: Registry[type[NotifierOptions]] = Registry(
     "notifier of type",
@@ -34,10 +36,12 @@ class Notifier(Record, eq=False):
     options: NotifierOptions
     secrets: Secrets
     """What must not be seen in any error."""
+    folder: Path
+    """The folder of the project, in which commands are started."""
 
     def send(self, notice: Notice) -> None:
         """Send a notice, or raise a NotifyError; whatever else goes wrong in a notifier becomes one."""
-        with self.secrets.kept_out_of_errors():
+        with self.secrets.kept_out_of_errors(), working_directory(self.folder):
             try:
                 self.options.send(notice)
             except (NotifyError, MemoryError):

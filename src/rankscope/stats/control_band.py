@@ -27,7 +27,8 @@ NORMAL = 1.4826
 """What makes the MAD of normal values an estimate of their standard deviation."""
 _ROUNDING = 1e-12
 
-Side: TypeAlias = Literal["worse", "inside", "better"]
+Side: TypeAlias = Literal["worse", "negligible", "inside", "better"]
+"""Where a value lies; negligible: outside the band, but not further from the median than the margin."""
 
 
 class ControlBand(Record):
@@ -42,10 +43,12 @@ class ControlBand(Record):
     high: float
 
     def side(self, value: float, *, margin: float = 0.0, lower_is_better: bool = False) -> Side:
-        """Say where a value lies: outside the band and further from the median than the margin, or not."""
-        allowed = max(WIDTH * NORMAL * self.mad, margin) + _ROUNDING * max(1.0, abs(self.median), abs(value))
-        if abs(value - self.median) <= allowed:
+        """Say where a value lies; what is worse or better is so by more than the margin."""
+        distance = abs(value - self.median) - _ROUNDING * max(1.0, abs(self.median), abs(value))
+        if distance <= self.high - self.median:
             return "inside"
+        if distance <= margin:
+            return "negligible"
         return "better" if (value > self.median) != lower_is_better else "worse"
 
 

@@ -22,6 +22,11 @@ AlertEnd = Literal["recovered", "accepted"]
 NotificationKind = Literal["alert", "recovery"]
 
 
+def alert_name(kind: AlertKind, collection: str, system: str, measure: str) -> str:
+    """Return what stands for the thing that an alert is about."""
+    return canonical_json([kind, collection, system, measure])
+
+
 class FallenQuery(Record):
     """A query that scores less than before."""
 
@@ -55,6 +60,8 @@ class Alert(Record, kw_only=True):
     lower_is_better: bool = False
     queries: tuple[FallenQuery, ...] = ()
     """Those that lost most."""
+    queries_against: int | None = None
+    """The stored run that they lost against."""
     closed: str | None = None
     """When it was closed; None while it is open."""
     end: AlertEnd | None = None
@@ -71,7 +78,7 @@ class Alert(Record, kw_only=True):
     @property
     def name(self) -> str:
         """Stands for what it is about: there is at most one open alert of a name."""
-        return canonical_json([self.kind, self.collection, self.system, self.measure])
+        return alert_name(self.kind, self.collection, self.system, self.measure)
 
     @property
     def is_open(self) -> bool:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from rankscope.align.policies import Policies
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import show, words
@@ -26,7 +27,7 @@ from rankscope.evaluation import (
     evaluate_request,
     trec_eval_text,
 )
-from rankscope.light import replace
+from rankscope.light import names_of, replace
 from rankscope.measures.scores import Scores, reaches
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import (
@@ -46,6 +47,7 @@ from rankscope.report.evaluation import (
 )
 from rankscope.report.render import render_table
 from rankscope.report.table import Table, print_table, to_csv, transposed
+from rankscope.store_file import nearest_store
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
@@ -130,6 +132,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     threads = "threads to use (default: one per core); the scores are the same"
     parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
     options.add_anyway_option(parser)
+    options.add_store_options(parser, default="the nearest .rankscope/store.db from here upwards, where there is one")
     gate = parser.add_argument_group(options.GATE)
     limit = "fail where the mean of a measure is below a limit (above it, where less is better), e.g. nDCG@10=0.5"
     gate.add_argument("--fail-under", action="append", default=[], metavar="NAME=X", help=limit)
@@ -219,6 +222,27 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
         shown = scores if args.order == "given" else best_first(scores)
         print_table(short_table(shown), file=sys.stderr, answer=said or answer_in(scores))
         options.say_where(args.output)
+    keep(scores, args)
+
+
+def keep(scores: Scores, args: argparse.Namespace) -> None:
+    """Keep runs and scores in a store, where there is one; what came from standard input is gone by now."""
+    if args.no_store or (args.store is None and nearest_store() is None):
+        return
+    if "-" in (args.qrels, *args.runs):
+        show("not stored: standard input cannot be read twice", file=sys.stderr)
+        return
+    from rankscope.analysis.rankings import Rankings
+    from rankscope.data.loading import load_runs
+    from rankscope.data.texts import Texts
+
+    decided = {name: scores.policies[name] for name in names_of(Policies)}
+    qrels = load_qrels(args.qrels, duplicates=decided["duplicates"], options=options.read_options_from(args, "qrels"))
+    runs = {run.name or "run": run for run in load_runs(args.runs, options=options.read_options_from(args))}
+    rankings = Rankings(
+        qrels, runs, Policies(**decided), args.profile, lambda shown: Texts.of(queries=args.queries, only=shown)
+    )
+    options.keep_files(args, rankings, scores)
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
@@ -420,6 +444,7 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
     if form == "junit":
         with options.output_to(args.output) as stream:
             options.write_cases(cases(gate, command="evaluate"), stream, command="evaluate")
+        keep(scores, args)
     else:
         report(args, form, scores)
     for line in gate.lines():

@@ -63,6 +63,8 @@ MANY_SCORES = 30_000
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
+MANY_LOOKS = 10
+"""From so many comparisons on the same queries on, a reader is warned."""
 NOT_DISTINGUISHED = "marked as best: the best mean, and those that the verdicts do not distinguish from it"
 CHECKED: dict[str, tuple[doc.Mark, str]] = {
     "stands": ("fine", "The verdict would survive relevant docs among the others."),
@@ -373,6 +375,21 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
             times = f"{mde / pair.margin:.1f} times {parts.whose_margin(comparison)}"
             yield doc.Signal("Sensitivity", "look", f"{found}: {times}.")
     yield judged_signal(pair)
+    if comparison.look is not None:
+        yield look_signal(comparison.look)
+
+
+def look_signal(look: int) -> doc.Signal:
+    """Say how often these queries were compared on: with every look it is easier to find a winner by chance."""
+    if look == 1:
+        return doc.Signal("Looks", "fine", "The first comparison on these queries that the store knows of.")
+    ending = "th" if 10 <= look % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(look % 10, "th")
+    words = f"The {look}{ending} comparison on these queries; p-values and intervals do not correct for earlier ones."
+    if look < MANY_LOOKS:
+        return doc.Signal("Looks", "note", words)
+    return doc.Signal(
+        "Looks", "look", f"{words} What wins now may have been fitted to them: confirm it on new queries."
+    )
 
 
 def judged_signal(pair: PairResult) -> doc.Signal:

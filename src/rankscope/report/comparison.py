@@ -388,7 +388,7 @@ def look_signal(look: int) -> doc.Signal:
     if look < MANY_LOOKS:
         return doc.Signal("Looks", "note", words)
     return doc.Signal(
-        "Looks", "look", f"{words} What wins now may have been fitted to them: confirm it on new queries."
+        "Looks", "look", f"{words} What wins may have been fitted to them: confirm it on new queries."
     )
 
 

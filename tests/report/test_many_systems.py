@@ -61,7 +61,7 @@ def test_of_several_challengers_the_queries_that_the_best_one_changes_are_on_the
     mixed = [0.5 - 0.01 * i for i in range(7)] + [0.9] * 13
     comparison = compare_scores(rated(base=base, low=low, mixed=mixed), n_resamples=199)
     section = report_of(comparison).sections[0]
-    assert section.title == "Queries that changed, mixed against base"
+    assert section.title == "Queries that changed, mixed vs base"
     assert not section.folded
     losses, gains = section.blocks
     assert losses.title == "Largest losses: 5 of 6 queries that got worse"

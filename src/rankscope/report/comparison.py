@@ -544,10 +544,11 @@ def changed_section(comparison: Comparison, group: QueryGroup, pairs: Sequence[P
         if not block.folded
     ]
     if blocks:
-        title = f"{pair.b} against {pair.a}"
-        below = f"Both rankings of each query are further down, in “{parts.in_group(title, group)}”."
+        title = parts.in_group(f"{pair.b} against {pair.a}", group)
+        below = f"Both rankings of each query are further down, in “{title}”."
         where = below if pair in pairs[:DETAILED] else ""
-        yield doc.Section(parts.in_group(f"Queries that changed, {title}", group), tuple(blocks), intro=where)
+        title = parts.in_group(f"Queries that changed, {pair.b} vs {pair.a}", group)
+        yield doc.Section(title, tuple(blocks), intro=where)
 
 
 def sections_of_pairs(

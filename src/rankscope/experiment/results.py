@@ -85,6 +85,8 @@ class FailedQuery(Record):
     """How often it was asked in the run that says so, not counting a batch that failed; 0 where it was not asked."""
     text: str = ""
     """What was asked."""
+    repetition: int = 1
+    """In which repetition, where the system was asked several times."""
 
 
 class UnknownDocs(Record):
@@ -146,6 +148,19 @@ class ReusedAnswers(Record):
         return f"an earlier run of {days[0]}" if len(days) == 1 else f"earlier runs of {days[0]} to {days[1]}"
 
 
+class RepetitionResult(Record):
+    """One of several times that a system was asked all queries."""
+
+    run: str | None
+    """The run's file, from the folder of the project; None where nothing was retrieved."""
+    n_answered: int
+    """Queries that did not fail in it."""
+    mean: float | None = None
+    """The primary measure, over the queries that have a score in every repetition; None where it was not evaluated."""
+    kept: str | None = None
+    """The file of an earlier run without failed queries, which this one with failed queries does not replace."""
+
+
 class SystemResult(Record):
     """One system on one collection."""
 
@@ -154,10 +169,10 @@ class SystemResult(Record):
     fingerprint: str
     """Stands for the system, its options, the docs and queries, and the number of docs asked for."""
     run: str | None
-    """The run's file, from the folder of the project; None where nothing was retrieved."""
+    """The run's file, from the folder of the project; None where nothing was retrieved. Of several the first."""
     n_queries: int
     n_answered: int
-    """Queries that did not fail, also those answered with no docs."""
+    """Queries that did not fail, in no repetition where there are several; also those answered with no docs."""
     n_retried: int
     """Queries that were asked more than once, whether they were answered in the end or failed."""
     failures: tuple[FailedQuery, ...]
@@ -170,6 +185,20 @@ class SystemResult(Record):
     """The answers of earlier runs among these; None where all were asked for now."""
     kept: str | None = None
     """The file of an earlier run without failed queries, which this one with failed queries does not replace."""
+    repetitions: tuple[RepetitionResult, ...] = ()
+    """Each time that it was asked all queries, where that was more than once; scores are means over them."""
+    repeats_itself: bool | None = None
+    """Whether all repetitions gave the same docs in the same order, and the same scores; None where it was asked once.
+    """
+    spread: float | None = None
+    """How much the mean of the primary measure changes from run to run: the standard deviation over the repetitions.
+
+    None where it was asked once, or not evaluated."""
+
+    @property
+    def n_times(self) -> int:
+        """How often it was asked every query."""
+        return max(len(self.repetitions), 1)
 
     @property
     def is_left_out(self) -> bool:

@@ -284,7 +284,7 @@ class Benchmark(Record, eq=False):
 
     @property
     def n_failed(self) -> int:
-        """Queries that failed, added up over all systems and collections."""
+        """Queries that failed, added up over all systems, repetitions and collections."""
         return sum(result.n_failed for result in self.collections)
 
     @property
@@ -379,7 +379,7 @@ class BenchmarkRecord(StoredRecord):
     depth: int
     """How many docs each system was asked for."""
     n_failed: int
-    """Queries that failed, added up over all systems and collections."""
+    """Queries that failed, added up over all systems, repetitions and collections."""
     n_left_out: int
     """Systems that are left out, over all collections: see their finding; one without has answered with no docs."""
     collections: tuple[CollectionRecord, ...]

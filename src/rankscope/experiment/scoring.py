@@ -291,7 +291,7 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
     yield from notes_on_languages(session)
     for system in systems:
         if system.run is None and not system.is_left_out:
-            failed, empty = len(system.failures), system.n_answered
+            failed, empty = system.n_queries - system.n_answered, system.n_answered
             why = [f"{counted(failed, 'query')} failed"] if failed else []
             why += (
                 [f"{counted(empty, 'query')} {'was' if empty == 1 else 'were'} answered with no docs"] if empty else []

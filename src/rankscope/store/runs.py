@@ -70,6 +70,8 @@ class RunDetails(Record, kw_only=True):
     """How it was scored: every policy, by name."""
     repetition: int = 1
     """Which of several repetitions it is, from 1."""
+    n_repetitions: int = 1
+    """How often the system was asked all queries."""
     note: str = ""
 
 

@@ -1,8 +1,9 @@
 """Compare today's runs with a baseline, and let a build pass or fail by the verdict.
 
 Without files, the runs of the nearest project are taken, as its last `rankscope run` has left them. The baseline is a
-folder that `rankscope baseline save` wrote, or a run. Both sides are scored now, by today's judgments; measure and
-policies are those of the project, or of the baseline where files are given.
+folder that `rankscope baseline save` wrote, a run in a file, or one of the store, by its tag, number or hash, or by its
+system (hybrid~1: the one before the newest). Both sides are scored now, by today's judgments; measure and policies are
+those of the project, or of the baseline where files are given.
 
 Text, exit code, JUnit, annotations and comment say the same, as they are made of one result.
 """
@@ -32,6 +33,7 @@ examples:
   rankscope gate --run --baseline baseline -o gate.xml -o comment.md
   rankscope gate --baseline baseline qrels.txt new.run --queries queries.jsonl --docs corpus.jsonl
   rankscope gate --baseline old.run qrels.txt new.run -m RR@10 --margin 0.02
+  rankscope gate --run --baseline release
   rankscope gate --format github -o comment.md
   rankscope gate --latency --max-latency-ratio 1.5
 
@@ -46,8 +48,8 @@ GITHUB_STEP_SUMMARY names). docs/ci.md has a workflow for GitHub and a job for G
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "the judgments, then one or more runs; or a project, by default the nearest one"
     parser.add_argument("files", metavar="QRELS RUN | PROJECT", nargs="*", help=what)
-    baseline = f"what to compare with: a folder of `rankscope baseline save`, or a run (default: {FOLDER})"
-    parser.add_argument("--baseline", metavar="FOLDER|RUN", help=baseline)
+    baseline = f"what to compare with: a folder of `rankscope baseline save`, a run, or a tag (default: {FOLDER})"
+    parser.add_argument("--baseline", metavar="FOLDER|RUN|TAG", help=baseline)
     parser.add_argument("--run", action="store_true", help="run the project first, as `rankscope run` does")
     system = "compare this system of the project; may be repeated (default: those of the baseline)"
     parser.add_argument("--system", action="append", default=[], metavar="NAME", help=system)
@@ -126,9 +128,9 @@ def result_from(args: argparse.Namespace, policy: GatePolicy) -> GateResult:
     if options.names_project(args.files):
         options.refuse_file_options(args, "measure", "margin", "queries", "docs", "latencies")
         project = load_project(next(iter(args.files), None))
-        baseline = find_baseline(args.baseline or os.path.relpath(project.folder / FOLDER))
         if args.run:
             run_first(project, args)
+        baseline = find_baseline(args.baseline or os.path.relpath(project.folder / FOLDER), project)
         return gate_project(project, baseline, asked)
     from rankscope.comparison.request import CompareRequest
     from rankscope.data.latencies import read_latencies
@@ -150,14 +152,20 @@ def result_from(args: argparse.Namespace, policy: GatePolicy) -> GateResult:
 
 
 def run_first(project: Project, args: argparse.Namespace) -> None:
-    """Run the project as `rankscope run` does; what was answered before is not asked again."""
+    """Run the project as `rankscope run` does; the runs are kept where there is a store."""
     from rankscope.cli.run import print_note, process_of, progress_bars
+    from rankscope.experiment.keep import keep_benchmark, project_store
     from rankscope.experiment.runner import RunOptions, run_project
+    from rankscope.store import open_store
 
     only, collections = tuple(args.system), tuple(args.collection)
     wanted = RunOptions(only=only, collections=collections, command=options.command_line(args))
     with process_of(project.folder) if args.owns_process else nullcontext(), progress_bars(sys.stderr) as on_progress:
-        run_project(project, wanted, on_progress=on_progress, on_note=print_note)
+        benchmark = run_project(project, wanted, on_progress=on_progress, on_note=print_note)
+    place = project_store(project)
+    if place.exists:
+        with open_store(place) as store:
+            keep_benchmark(store, project, benchmark)
 
 
 def write_all(result: GateResult, form: str | None, forms: dict[str, str], args: argparse.Namespace) -> None:

@@ -218,6 +218,10 @@ def check_ending(path: str, written: Iterable[str]) -> None:
         raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 
+SHOWN_RUNS = 4
+"""More stored runs than this are counted."""
+
+
 def add_store_option(parser: argparse.ArgumentParser) -> None:
     where = "the store (default: RANKSCOPE_STORE, else the nearest .rankscope/store.db from here upwards)"
     parser.add_argument("--store", metavar="WHERE", help=where)
@@ -251,7 +255,8 @@ def keep_files(
             raise
         give_warning(f"nothing was kept in the store: {error.message}")
         return None
-    show(f"stored: {', '.join(f'{run.system} {run.short}' for run in runs)}", file=sys.stderr)
+    names = ", ".join(f"{run.system} {run.short}" for run in runs) if len(runs) <= SHOWN_RUNS else f"{len(runs)} runs"
+    show(f"stored: {names}", file=sys.stderr)
     return None if looked is None else looked.look
 
 

@@ -19,7 +19,7 @@ from collections.abc import Set as AbstractSet
 
 from rankscope.comparison.records import Action, Code, PairResult, QueryGroup, Recommendation
 from rankscope.comparison.verdict import CLAIMS, MIN_UNITS, TURNED, WORDS, about, decimals, unit_word
-from rankscope.printable import counted
+from rankscope.printable import SHOWN_NAMES, counted, listed
 
 BETTER: tuple[Code, ...] = ("better", "probably_better")
 WORSE: tuple[Code, ...] = ("worse", "probably_worse")
@@ -29,7 +29,6 @@ ACTIONS: dict[Code, Action] = {"better": "use", "probably_better": "prefer"}
 IN_DOUBT: tuple[Code, ...] = ("not_safe", "not_comparable")
 KEPT_BY: tuple[Code, ...] = ("cannot_tell", "not_safe", "too_few", *ALIKE, "probably_worse", "worse")
 """Verdicts on others by which a baseline is kept, the one that leaves most open first."""
-SHOWN_NAMES = 3
 JUDGE = "Judging the docs that rankscope compare --settle FILE lists would settle it."
 LONGEST = 120
 """A headline that is longer names fewer systems, where it can."""
@@ -310,16 +309,6 @@ def codes_against(system: str, group: QueryGroup) -> dict[str, Code]:
         elif pair.a == system:
             found[pair.b] = TURNED.get(code, code)
     return found
-
-
-def listed(names: Sequence[str], *, last: str = "and", most: int = SHOWN_NAMES) -> str:
-    """Return names in a sentence; of many only the first, and how many more there are."""
-    shown = list(names[:most])
-    if not shown:
-        return ""
-    if len(names) > most:
-        return f"{', '.join(shown)} {last} {len(names) - most} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
 def short_enough(names: Sequence[str], sentence: str, *, last: str = "and", most: int = SHOWN_NAMES) -> str:

@@ -501,12 +501,25 @@ class LanguageSpread(Record):
     """Of the languages' means, divided by their number."""
 
 
+class JudgmentFile(Record):
+    """One of several files of judgments that were put together."""
+
+    path: str
+    sha256: str
+    n_added: int
+    """Judgments of docs that the files before it do not have."""
+    n_changed: int = 0
+    """Docs to which it gives another grade than the files before it; the later one counts."""
+
+
 class QrelsFile(Record):
     """The judgments that the scores rest on."""
 
     path: str | None
     sha256: str | None
     n_queries: int
+    files: tuple[JudgmentFile, ...] = ()
+    """Where they are from several files, the first with all of its judgments; there is no path then."""
 
 
 class RunFile(Record):
@@ -598,6 +611,12 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
         """Return the comparison with rankings of queries side by side, which its report then shows."""
         return self._with(lists=lists)
 
+    def with_judgments_of(self, files: tuple[JudgmentFile, ...]) -> Comparison:
+        """Return the comparison with the files whose judgments were put together for it."""
+        named = replace(self, qrels=replace(self.qrels, files=files))
+        named.__dict__.update(self.__dict__)
+        return named
+
     def _with(self, **more: Any) -> Comparison:
         """Return the comparison with more at hand than its JSON holds."""
         result = replace(self)
@@ -659,13 +678,14 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     def __getitem__(self, systems: tuple[str, str]) -> PairResult:
         """Return what was found of two systems, (a, b), as they were compared: differences are b minus a.
 
-        The other order is an error, as every sign would be the wrong one. Where there are several groups of queries,
-        it is the first one's.
+        The other order is an error, as every sign would be the wrong one. Of all pairs, b is the one with the better
+        mean; with order="given", the one named later. Where there are several groups of queries, it is the first one's.
         """
-        for result in self:
+        results = [self._linked(result) for result in self.groups[0].compared]
+        for result in results:
             if (result.a, result.b) == systems:
                 return result
-        pairs = [(result.a, result.b) for result in self]
+        pairs = [(result.a, result.b) for result in results]
         if isinstance(systems, tuple) and systems[::-1] in pairs:
             hint = f"they were compared the other way round: comparison[{systems[1]!r}, {systems[0]!r}]"
         else:

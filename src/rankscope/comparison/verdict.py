@@ -85,9 +85,20 @@ def decide(pair: PairResult, known: VerdictContext) -> Code:
         return "not_comparable"
     if known.identical:
         return "identical"
-    if not pair.differs:
-        return "same"
-    return "too_few" if pair.n_units < MIN_UNITS else call(pair)
+    code: Code = "same" if not pair.differs else "too_few" if pair.n_units < MIN_UNITS else call(pair)
+    return "not_comparable" if code == "same" and leaves_half_out(pair) else code
+
+
+def leaves_half_out(pair: PairResult) -> bool:
+    """Tell whether half of the queries or more have no score of both: that the rest is alike says nothing of them."""
+    return 2 * pair.n_undefined >= pair.n_members
+
+
+def half_words(pair: PairResult) -> str:
+    if not pair.n_queries:
+        return "No query has a score of both."
+    known_by = f"Only {pair.n_queries} of {counted(pair.n_members, 'query')} have a {pair.measure} of both"
+    return f"{known_by}; that they are alike there says nothing of the others."
 
 
 def call(pair: PairResult, rest: WithoutTopUnit | None = None) -> Code:
@@ -136,7 +147,7 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     """Say what a verdict rests on; `after_advice` without what a recommendation above it has said."""
     margin = f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}"
     if code == "not_comparable":
-        return known.problem or "No query has a score of both."
+        return known.problem or half_words(pair)
     if code in ("identical", "same") and not pair.differs:
         return f"Both have the same {pair.measure} on each of {counted(pair.n_queries, 'query')}."
     if code == "not_safe":

@@ -147,6 +147,8 @@ class KeptBaseline(Record, eq=False):
     measure: MeasureDefinition | None = None
     margin: float | None = None
     machine: str = ""
+    has_margin: bool = True
+    """Whether the margin is known that it was saved with."""
 
     def of_collection(self, name: str) -> Mapping[str, KeptRun]:
         return self.runs.get(name) or self.runs.get("") or {}

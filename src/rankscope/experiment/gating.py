@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from rankscope.data.loading import ReadOptions, load_qrels, name_of
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import load_queries
 from rankscope.data.run import Run
-from rankscope.errors import InputError, OptionError, did_you_mean
+from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
 from rankscope.evaluation import evaluate_request
 from rankscope.experiment.baseline import (
     KeptBaseline,
@@ -42,7 +43,7 @@ from rankscope.experiment.runner import RunOptions, open_session, plan_collectio
 from rankscope.experiment.scoring import score_runs
 from rankscope.experiment.session import CollectionSession
 from rankscope.io.files import read_json
-from rankscope.records import Options, Record, from_builtins, replace
+from rankscope.records import Options, Record, from_builtins, replace, to_builtins
 from rankscope.stats.latency import latency_ratio
 from rankscope.systems.working_directory import working_directory
 
@@ -130,10 +131,9 @@ def open_collection(project: Project, name: str, results: ResultsManifest) -> Co
 
 def current_run(project: Project, collection: str, system: str, results: ResultsManifest) -> CurrentRun:
     """Return the run that the results have of a system, once its file is known to be the one that was written."""
-    stored = results.collections[collection].systems.get(system)
-    if stored is None or stored.run is None:
-        why = "has retrieved nothing at all" if stored else "has no run"
-        raise InputError(f"{system} {why} on {collection}", hint=RUN_FIRST)
+    stored = results.collections[collection].systems[system]
+    if stored.run is None:
+        raise InputError(f"{system} has retrieved nothing at all on {collection}", hint=RUN_FIRST)
     path = project.folder / stored.run.path
     try:
         with path.open("rb") as stream:
@@ -149,6 +149,33 @@ def current_run(project: Project, collection: str, system: str, results: Results
         with journals.open(system, stored.fingerprint) as log:
             latencies = latencies_ms(log.summary.answered) or None
     return CurrentRun(system, run, latencies, stored.fingerprint)
+
+
+def runs_of(
+    project: Project, session: CollectionSession, results: ResultsManifest
+) -> dict[str, Callable[[], CurrentRun]]:
+    """Return how to read the runs of a collection: those of the last run, of other systems the newest in the store.
+
+    A stored run counts where the system has the same options as then, and the docs are the same.
+    """
+    name = session.collection.name
+    found: dict[str, Callable[[], CurrentRun]] = {
+        system: partial(current_run, project, name, system, results) for system in results.collections[name].systems
+    }
+    from rankscope.experiment.keep import project_store  # only projects need the store
+    from rankscope.store import open_store
+
+    missing = [system for system in project.systems if system not in found]
+    place = project_store(project)
+    if missing and place.exists:
+        with open_store(place, read_only=True) as store:
+            for system in missing:
+                newest = store.runs.list(system=system, collection=name, last=1)
+                is_same = newest and newest[0].docs_sha256 == session.collection.parts["docs"].sha256
+                if is_same and newest[0].config == to_builtins(project.systems[system].written):
+                    run, times = store.runs.ranking(newest[0]), store.runs.latencies_ms(newest[0])
+                    found[system] = partial(CurrentRun, system, run, times, newest[0].details.fingerprint)
+    return found
 
 
 # Saving
@@ -289,13 +316,13 @@ def gate_project(
     with working_directory(project.folder), project.secrets.kept_out_of_errors():
         for name in wanted:
             session = open_collection(project, name, results)
-            kept, made = baseline.of_collection(name), results.collections[name].systems
+            kept, made = baseline.of_collection(name), runs_of(project, session, results)
             pairs, unmatched = match_names(kept, list(made), options.systems, is_named="" not in baseline.runs)
             if unmatched:
                 where = f" of {name}" if len(wanted) > 1 else ""
                 notes.append(f"Not in the baseline{where}, and not checked: {', '.join(unmatched)}.")
             for saved, systems in pairs:
-                current = tuple(current_run(project, name, system, results) for system in systems)
+                current = tuple(made[system]() for system in systems)
                 match = Match(kept[saved], current, name if len(wanted) > 1 else "")
                 found, said = gate_match(match, baseline, options, of_session(session, notes))
                 checks += found
@@ -478,17 +505,16 @@ def check_definition(comparison: Comparison, saved: MeasureDefinition | None) ->
     if saved is None:
         return
     now = MeasureDefinition.of(comparison.primary, comparison.policies, comparison.profile)
-    if (now.name, now.version, now.policies) == (saved.name, saved.version, saved.policies):
-        return
+    changed = [name for name, value in saved.policies.items() if name in now.policies and now.policies[name] != value]
     if now.name != saved.name:
         what = f"it was saved for {saved.name}, and {now.name} decides now"
     elif now.version != saved.version:
         what = f"it was saved by version {saved.version} of the definition of {now.name}, and this is {now.version}"
+    elif changed:
+        name = changed[0]
+        what = f"it was saved with {name} = {saved.policies[name]}, and now it is {now.policies[name]}"
     else:
-        name = next(
-            key for key in {**saved.policies, **now.policies} if saved.policies.get(key) != now.policies.get(key)
-        )
-        what = f"it was saved with {name} = {saved.policies.get(name)}, and now {name} = {now.policies.get(name)}"
+        return
     raise InputError(
         f"the baseline is for another way of measuring: {what}",
         hint="measure as it was saved, or save the baseline again: rankscope baseline save",
@@ -507,7 +533,7 @@ def changes_since(comparison: Comparison, match: Match, baseline: KeptBaseline, 
         yield f"The judgments{of} have changed {since}. Both are scored by today's{scored}."
     if kept.docs is not None and sources.docs is not None and kept.docs.sha256 != sources.docs.sha256:
         yield f"The docs{of} have changed {since}: there were {kept.docs.n:,}, and are {sources.docs.n:,} now."
-    if baseline.measure is not None and baseline.margin != sources.margin:
+    if baseline.measure is not None and baseline.has_margin and baseline.margin != sources.margin:
         before, after = ("none" if one is None else f"{one:g}" for one in (baseline.margin, sources.margin))
         yield f"The margin that is given has changed {since}: it was {before}, and is {after} now."
 
@@ -527,15 +553,25 @@ def latency_of_match(one: CurrentRun, match: Match, policy: GatePolicy, queries:
     return latency_check(name, latency_ratio(*times), policy, system=one.name, collection=match.collection)
 
 
-def find_baseline(reference: str) -> KeptBaseline:
-    """Return the baseline that a folder holds, or that a single run is."""
+def find_baseline(reference: str, project: Project | None = None) -> KeptBaseline:
+    """Return the baseline that a folder holds, that a single run is, or that the store has by a tag or another name."""
     path = Path(reference)
     if path.is_dir():
         return load_baseline(path)
     if path.is_file():
         run = Run(str(path))
         return KeptBaseline(BaselineReference(reference), {"": {run.name or "run": KeptRun(run.name or "run", run)}})
-    raise InputError(
-        f"there is no baseline {reference!r}: neither a folder nor a run",
-        hint=f"rankscope baseline save -o {reference} makes a folder to commit",
-    )
+    from rankscope.experiment.keep import project_store  # only this needs the store
+    from rankscope.experiment.stored_baseline import stored_baseline
+    from rankscope.store import find_store, open_store
+
+    place = find_store() if project is None else project_store(project)
+    hint = f"rankscope baseline save -o {reference} makes a folder to commit"
+    if place is None or not place.exists:
+        raise InputError(f"there is no baseline {reference!r}: neither a folder nor a run, and no store", hint=hint)
+    try:
+        with open_store(place, read_only=True) as store:
+            return stored_baseline(store, reference, collections=() if project is None else project.collections)
+    except UnknownNameError as error:
+        message = f"there is no baseline {reference!r}: neither a folder nor a run, and {error.message}"
+        raise InputError(message, hint=error.hint or hint) from None

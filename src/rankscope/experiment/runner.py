@@ -17,8 +17,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from rankscope.comparison.groups import LANGUAGE
-from rankscope.data.queries import QueryTable
+from rankscope.data.queries import LANGUAGE, QueryTable
 from rankscope.errors import InputError, OptionError, did_you_mean
 from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.costs import answer_times, costs_of

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.comparison.recommendation import listed, recommend
+from rankscope.comparison.recommendation import recommend
 from rankscope.comparison.verdict import short_words
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import show
-from rankscope.printable import counted
+from rankscope.printable import counted, listed
 from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts import figure_of, figures

@@ -8,10 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
+from rankscope import records
 from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.recommendation import ALIKE, OPEN, codes_against, recommend, recommend_in
-from rankscope.comparison.records import Code, Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
+from rankscope.comparison.records import (
+    Code,
+    Comparison,
+    JudgmentFile,
+    LanguageSpread,
+    LeaderboardRow,
+    PairResult,
+    QrelsFile,
+    QueryGroup,
+)
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores
 from rankscope.printable import counted
@@ -53,6 +63,8 @@ MANY_SCORES = 30_000
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
+MANY_LOOKS = 10
+"""From so many comparisons on the same queries on, a reader is warned."""
 NOT_DISTINGUISHED = "marked as best: the best mean, and those that the verdicts do not distinguish from it"
 CHECKED: dict[str, tuple[doc.Mark, str]] = {
     "stands": ("fine", "The verdict would survive relevant docs among the others."),
@@ -77,7 +89,11 @@ def report_of(
         title=title_of(comparison),
         first_screen=tuple(first),
         sections=(*sections, specialist_section(comparison)),
-        footer=(("seed", str(comparison.settings.seed)), *footer(comparison.scores, command)),
+        footer=(
+            ("seed", str(comparison.settings.seed)),
+            *(("qrels", f"{file.path} sha256:{file.sha256}") for file in comparison.qrels.files),
+            *footer(comparison.scores, command),
+        ),
     )
 
 
@@ -107,6 +123,7 @@ def report_without_scores(comparison: Comparison) -> doc.Report:
         first.append(spread_block(comparison.languages, comparison.primary))
     lacking = "This comparison was read back; with_scores(scores) adds the scores per query, and with them the details."
     files = [("qrels", comparison.qrels.path, comparison.qrels.sha256)]
+    files += [("qrels", file.path, file.sha256) for file in comparison.qrels.files]
     files += [(run.name, run.path, run.sha256) for run in comparison.runs]
     return doc.Report(
         title=title_of(comparison),
@@ -152,7 +169,7 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
 def measured_words(comparison: Comparison, group: QueryGroup) -> str:
     """Say what the answer rests on: the measure, the queries, and how much of the results is judged."""
     pair, qrels = group.compared[0], comparison.qrels.path
-    where = f" of {Path(qrels).name}" if qrels else ""
+    where = f" of {Path(qrels).name}" if qrels else judgments_words(comparison.qrels)
     asked = queries(len(group.query_ids))
     if len(group.compared) == 1 and pair.n_queries < len(group.query_ids):
         asked = f"{pair.n_queries} of {asked}"
@@ -175,6 +192,19 @@ def measured_words(comparison: Comparison, group: QueryGroup) -> str:
         texts = {name: "no results" if math.isnan(share) else f"{share:.0%}" for name, share in shares.items()}
         span = " and ".join(f"{text} ({name})" for name, text in texts.items())
     return f"{words}. Judged of the {among}: {span}."
+
+
+def judgments_words(qrels: QrelsFile) -> str:
+    """Name the files whose judgments were put together, each with what it adds; empty where there is nothing to say."""
+    if not qrels.files:
+        return ""
+    first, *others = qrels.files
+    added = [f"{file.n_added:,} added by {Path(file.path).name}{changed_words(file)}" for file in others]
+    return f" of {Path(first.path).name} ({counted(first.n_added, 'judgment')}; {', '.join(added)})"
+
+
+def changed_words(file: JudgmentFile) -> str:
+    return f", which changes {counted(file.n_changed, 'grade')}" if file.n_changed else ""
 
 
 def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
@@ -345,6 +375,19 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
             times = f"{mde / pair.margin:.1f} times {parts.whose_margin(comparison)}"
             yield doc.Signal("Sensitivity", "look", f"{found}: {times}.")
     yield judged_signal(pair)
+    if comparison.look is not None:
+        yield look_signal(comparison.look)
+
+
+def look_signal(look: int) -> doc.Signal:
+    """Say how often these queries were compared on: with every look it is easier to find a winner by chance."""
+    if look == 1:
+        return doc.Signal("Looks", "fine", "The first comparison on these queries that the store knows of.")
+    ending = "th" if 10 <= look % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(look % 10, "th")
+    words = f"The {look}{ending} comparison on these queries; p-values and intervals do not correct for earlier ones."
+    if look < MANY_LOOKS:
+        return doc.Signal("Looks", "note", words)
+    return doc.Signal("Looks", "look", f"{words} What wins may have been fitted to them: confirm it on new queries.")
 
 
 def judged_signal(pair: PairResult) -> doc.Signal:
@@ -494,15 +537,16 @@ def changed_section(comparison: Comparison, group: QueryGroup, pairs: Sequence[P
     if pair is None:
         return
     blocks = [
-        replace(block, queries=tuple(replace(one, sides=None) for one in block.queries), note="")
+        records.replace(block, queries=tuple(records.replace(one, sides=None) for one in block.queries), note="")
         for block in changed_queries(comparison, pair)
         if not block.folded
     ]
     if blocks:
-        title = f"{pair.b} against {pair.a}"
-        below = f"Both rankings of each query are further down, in “{parts.in_group(title, group)}”."
+        title = parts.in_group(f"{pair.b} against {pair.a}", group)
+        below = f"Both rankings of each query are further down, in “{title}”."
         where = below if pair in pairs[:DETAILED] else ""
-        yield doc.Section(parts.in_group(f"Queries that changed, {title}", group), tuple(blocks), intro=where)
+        title = parts.in_group(f"Queries that changed, {pair.b} vs {pair.a}", group)
+        yield doc.Section(title, tuple(blocks), intro=where)
 
 
 def sections_of_pairs(

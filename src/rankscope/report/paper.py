@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rankscope.comparison import verdict as wording
-from rankscope.comparison.recommendation import listed
 from rankscope.comparison.records import Code, Comparison, QueryGroup
 from rankscope.light import LightRecord, replace
 from rankscope.measures.scores import Scores
-from rankscope.printable import counted
+from rankscope.printable import counted, listed
 from rankscope.records import or_nan
 from rankscope.report.evaluation import number_cell, queries, summary_table
 from rankscope.report.table import Cell, Table

@@ -36,6 +36,7 @@ from rankscope.report import document as doc
 from rankscope.report import evaluation, evaluation_report, explanation
 from rankscope.report import notebook as nb
 from rankscope.report import targets as targets_report
+from rankscope.report.best_mean import answer_lines, best_runs
 from rankscope.report.charts import CHARTS, charts_from
 from rankscope.report.charts.chart import Chart, DrawnChart
 from rankscope.report.charts.lines import ChartLine, CurvesChart
@@ -49,7 +50,7 @@ from rankscope.report.means import mean_of
 from rankscope.report.paper import paper_of_comparison, paper_of_scores
 from rankscope.report.render import render, render_table
 from rankscope.report.render.latex_table import latex_paper_table
-from rankscope.report.table import Cell, Table, plain_lines, printable_table, to_csv
+from rankscope.report.table import Cell, Table, plain_answer, plain_lines, printable_table, to_csv
 from rankscope.stats.interval import LEVEL, percent
 
 SHOWN_QUERIES = 5
@@ -106,32 +107,36 @@ class View(LightRecord, eq=False):
 
 
 def scores_html(scores: Scores) -> str:
-    """Return the means with their intervals, the best in bold; of many runs the best by the first measure."""
-    shown, more = scores, ""
+    """Return the answer, and the means with their intervals, the best in bold; of many runs the best ones."""
+    primary, shown, more = evaluation.primary_of(scores), scores, ""
     if len(scores) > nb.SHOWN_ROWS:
-        shown = scores.sorted()
-        more = f"the best {nb.SHOWN_ROWS} by {scores.measures[0]}; {len(scores) - nb.SHOWN_ROWS} more runs"
-    names, measures = list(shown)[: nb.SHOWN_ROWS], scores.measures[: nb.SHOWN_COLUMNS]
-    cells = evaluation.mean_cells(scores)
+        shown = evaluation.best_first(scores)
+        which = f"the best {nb.SHOWN_ROWS} by {primary}" if best_runs(scores) else f"the first {nb.SHOWN_ROWS}"
+        more = f"{which}; {len(scores) - nb.SHOWN_ROWS} more runs"
+    ordered = [primary, *(measure for measure in scores.measures if measure != primary)]
+    names, measures = list(shown)[: nb.SHOWN_ROWS], ordered[: nb.SHOWN_COLUMNS]
+    cells = {name: dict(zip(scores.measures, row, strict=True)) for name, row in evaluation.mean_cells(scores).items()}
     means = {(name, measure): mean_of(scores[name], measure) for name in names for measure in measures}
     axis = nb.IntervalAxis(
-        number for name in names for number in (means[name, measures[0]].value, *means[name, measures[0]].ends)
+        number for name in names for number in (means[name, primary].value, *means[name, primary].ends)
     )
     rows = []
     for name in names:
-        first = means[name, measures[0]]
-        numbers = [
-            f"{nb.cell_html(cell)}{interval_html(*means[name, measure].ends)}"
-            for measure, cell in zip(measures, cells[name], strict=False)
-        ]
-        rows.append([nb.words(name), numbers[0], axis.draw(first.value, *first.ends), *numbers[1:]])
-    hidden = ", ".join(scores.measures[nb.SHOWN_COLUMNS :])
-    answer = answer_of(scores, None)
+        first, *others = (
+            f"{nb.cell_html(cells[name][measure])}{interval_html(*means[name, measure].ends)}" for measure in measures
+        )
+        drawn = axis.draw(means[name, primary].value, *means[name, primary].ends)
+        rows.append([nb.words(name), first, drawn, *others])
+    hidden = ", ".join(ordered[nb.SHOWN_COLUMNS :])
+    answer = answer_of(scores, None, NOT_COMPARED if len(scores) > 1 else "")
     note = f"{counted(scores.qrels.n_queries, 'query')}; {percent(LEVEL)} intervals of the mean"
-    bold = "; bold: the best of a measure" if any(cell.best for row in cells.values() for cell in row) else ""
+    is_marked = any(cell.best for row in cells.values() for cell in row.values())
+    bold = "; bold: the best of a measure" if is_marked else ""
     return nb.card(
-        nb.headline(answer.headline),
-        nb.rows_html(["run", measures[0], axis.words, *measures[1:]], rows, more=more),
+        nb.headline(answer.headline, mark=answer.mark),
+        nb.paragraph(answer.reason),
+        nb.quiet(*answer.cautions),
+        nb.rows_html(["run", primary, axis.words, *measures[1:]], rows, more=more),
         nb.quiet(f"{note}{bold}", f"not shown here: {hidden}" if hidden else ""),
         nb.quiet(*evaluation.mean_notes(scores), *few(scores.notes)),
     )
@@ -201,8 +206,8 @@ def scores_charts() -> Mapping[str, Callable[..., Chart]]:
     return {"systems": systems, "distribution": distribution}
 
 
-def text_of(table: Table) -> str:
-    return "".join(f"{line}\n" for line in plain_lines(printable_table(table)))
+def text_of(table: Table, answer: Sequence[str] = ()) -> str:
+    return "".join(f"{line}\n" for line in (*plain_lines(printable_table(table)), *plain_answer(answer)))
 
 
 def report_files(report_of: Callable[[Any], doc.Report], *, to_json: bool = True) -> dict[str, Callable[[Any], str]]:
@@ -235,6 +240,13 @@ def scores_report(scores: Scores, *, command: str = "") -> doc.Report:
     )
 
 
+def scores_latex(scores: Scores) -> str:
+    """Return the table for a paper, the best run first; its letters need qrels and runs, and it says who has them."""
+    why = f"{NOT_COMPARED} The table with letters: rs.compare(qrels, runs, all_pairs=True).to_latex()."
+    ordered = evaluation.best_first(scores)
+    return latex_paper_table(paper_of_scores(ordered, why_no_marks=why if len(scores) > 1 else ""))
+
+
 SUMMARY = View("a summary", summary_html)
 RUN_SCORES = View("the scores of a run", run_scores_html, run_scores_columns)
 SCORES = View(
@@ -243,9 +255,10 @@ SCORES = View(
     scores_columns,
     files={
         **table_files(evaluation.summary_table, scores_report),
-        ".tex": lambda scores: latex_paper_table(paper_of_scores(scores, why_no_marks=NOT_COMPARED)),
+        ".md": lambda scores: render_table(evaluation.summary_table(scores), "markdown", answer=answer_lines(scores)),
+        ".tex": scores_latex,
         ".csv": lambda scores: to_csv(evaluation.with_n_columns(evaluation.summary_table(scores), scores)),
-        ".txt": lambda scores: text_of(evaluation.readable_table(scores)),
+        ".txt": lambda scores: text_of(evaluation.readable_table(scores), answer_lines(scores)),
     },
     charts=scores_charts,
     report=scores_report,

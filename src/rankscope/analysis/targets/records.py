@@ -61,7 +61,7 @@ class Target(Record, kw_only=True):
             case "never":
                 return f"never {listed}{first}"
             case "distinct":
-                return f"at least {self.distinct} distinct values of {self.field}{first}"
+                return f"at least {counted(self.distinct, 'distinct value')} of {self.field}{first}"
             case "measure":
                 limit = f"at least {self.at_least:g}" if self.at_least is not None else f"at most {self.at_most:g}"
                 return f"{self.measure} {limit}"

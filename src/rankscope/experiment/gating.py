@@ -133,7 +133,8 @@ def current_run(project: Project, collection: str, system: str, results: Results
     """Return the run that the results have of a system, once its file is known to be the one that was written."""
     stored = results.collections[collection].systems[system]
     if stored.run is None:
-        raise InputError(f"{system} has retrieved nothing at all on {collection}", hint=RUN_FIRST)
+        message = f"{system} has no run on {collection}: it retrieved nothing, or could not be asked"
+        raise InputError(message, hint="rankscope run says why, and asks again for what failed")
     path = project.folder / stored.run.path
     try:
         with path.open("rb") as stream:

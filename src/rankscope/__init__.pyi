@@ -10,6 +10,8 @@ from rankscope.analysis.robustness import Robustness as Robustness
 from rankscope.analysis.robustness import robustness as robustness
 from rankscope.analysis.side_by_side import SideBySide as SideBySide
 from rankscope.analysis.side_by_side import side_by_side as side_by_side
+from rankscope.analysis.targets import Target as Target
+from rankscope.analysis.targets import TargetsReport as TargetsReport
 from rankscope.analysis.validate import ValidationReport as ValidationReport
 from rankscope.analysis.validate import validate as validate
 from rankscope.comparison.compare import compare as compare
@@ -43,6 +45,9 @@ from rankscope.experiment.results import Benchmark as Benchmark
 from rankscope.experiment.results import BenchmarkRecord as BenchmarkRecord
 from rankscope.experiment.runner import RunOptions as RunOptions
 from rankscope.experiment.runner import run_project as run_project
+from rankscope.experiment.target_file import load_targets as load_targets
+from rankscope.experiment.targets import check as check
+from rankscope.experiment.targets import check_project as check_project
 from rankscope.io.conversion import Conversion as Conversion
 from rankscope.io.conversion import convert as convert
 from rankscope.measures.listing import list_measures as list_measures
@@ -182,12 +187,16 @@ __all__ = [
     "RunsLike",
     "Scores",
     "SideBySide",
+    "Target",
+    "TargetsReport",
     "UnfinishedError",
     "UnknownKeywordError",
     "UnknownNameError",
     "ValidationReport",
     "Workings",
     "__version__",
+    "check",
+    "check_project",
     "compare",
     "compare_scores",
     "convert",
@@ -200,6 +209,7 @@ __all__ = [
     "load_project",
     "load_qrels",
     "load_run",
+    "load_targets",
     "measure",
     "parse_measure",
     "parse_measures",

@@ -74,9 +74,11 @@ class Target(Record, kw_only=True):
         return ", ".join(f"{name} = {value}" for name, value in self.stratum.items()) or "all queries"
 
     def is_quarantined(self, today: date) -> bool:
+        """Tell whether it may fail on that day without failing the check."""
         return self.quarantine_until is not None and today <= self.quarantine_until
 
     def quarantine_ended(self, today: date) -> bool:
+        """Tell whether it had a quarantine that is over on that day."""
         return self.quarantine_until is not None and today > self.quarantine_until
 
 
@@ -199,6 +201,7 @@ class TargetsReport(Tabular, Rendered, StoredRecord):
 
     @property
     def runs(self) -> tuple[str, ...]:
+        """The names of the runs that were checked."""
         return tuple(dict.fromkeys(one.run for one in self.results))
 
     def report(self, *, command: str = "") -> Any:

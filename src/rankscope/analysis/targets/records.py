@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from rankscope.printable import counted
-from rankscope.records import Record, StoredRecord
+from rankscope.records import Record, StoredRecord, to_builtins
 from rankscope.shown import VIEWS, Rendered, Tabular
 
 TargetKind = Literal["docs", "one_of", "never", "distinct", "measure"]
@@ -203,6 +203,11 @@ class TargetsReport(Tabular, Rendered, StoredRecord):
     def runs(self) -> tuple[str, ...]:
         """The names of the runs that were checked."""
         return tuple(dict.fromkeys(one.run for one in self.results))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON record whose schema is published."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
 
     def report(self, *, command: str = "") -> Any:
         """Return the report, which `render` turns into text, HTML, Markdown or LaTeX."""

@@ -274,6 +274,14 @@ def evaluate_request(
         if says_repeats:
             notes += repeat_notes(run, scores, policies)
         notes += undefined_notes(scores, measures)
+    texts: dict[str, str] = {}
+    if request.queries is not None:
+        from rankscope.data.queries import load_queries
+        from rankscope.data.texts import files_among, lacking_notes
+
+        table = load_queries(request.queries)
+        texts = query_texts(table, judged.query_ids)
+        notes += lacking_notes("queries", judged.query_ids, table.ids, files_among(queries=request.queries))
     return Scores(
         tuple(
             scores
@@ -290,7 +298,7 @@ def evaluate_request(
         weighted_by=request.weights,
         versions={measure.name: measure.spec.version for measure in measures},
         notes=tuple(dict.fromkeys(notes)),
-        texts={} if request.queries is None else query_texts(request.queries, judged.query_ids),
+        texts=texts,
     )
 
 

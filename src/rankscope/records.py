@@ -114,6 +114,7 @@ KINDS_OF_JSON = {
     "Explanation": {"formula", "why_undefined", "steps"},
     "QueryPlan": {"alpha_per_comparison", "pairs"},
     "TargetsReport": {"rankscope", "targets", "results"},
+    "GateResult": {"checks", "policy", "outcome"},
     "Scores": {"rankscope", "policies", "runs", "measures"},
 }
 """The keys by which the JSON of a record that users keep is known; the first that has them all is it."""

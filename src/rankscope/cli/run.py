@@ -13,19 +13,21 @@ from collections.abc import Iterator
 from contextlib import chdir, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from rankscope.cli import options
-from rankscope.cli.exit_codes import FINDING, FINE, WRONG_INPUT
+from rankscope.cli.exit_codes import FINDING, FINE, UNFINISHED, WRONG_INPUT
 from rankscope.cli.style import show, words
 from rankscope.errors import RankscopeError
 from rankscope.printable import printable
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
+    from rankscope.experiment.project import Project
     from rankscope.experiment.results import Benchmark
     from rankscope.experiment.session import TaskProgress
     from rankscope.report.document import Report
+    from rankscope.store import Store
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
 
@@ -69,12 +71,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write the report to a file: .html .md .tex .json .txt .xml")
     options.add_gate_options(parser)
+    options.add_store_options(parser, default="beside the project file, in .rankscope/store.db")
 
 
 def run(args: argparse.Namespace) -> int:
+    from rankscope.experiment.keep import project_store
     from rankscope.experiment.project import load_project, project_file
     from rankscope.experiment.runner import RunOptions, run_project
     from rankscope.experiment.scoring import benchmark_gate
+    from rankscope.store import open_store
 
     form = options.chosen_format(args)
     policy = options.gate_policy_from(args, always=form == "junit")
@@ -87,12 +92,16 @@ def run(args: argparse.Namespace) -> int:
             **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway", "on_failure")},
         )
         file = project_file(args.project).resolve()
+        project = load_project(file)
+        store = None if args.no_store else open_store(args.store or project_store(project), create=True)
         with process_of(file.parent) if args.owns_process else nullcontext(), progress_bars(sys.stderr) as on_progress:
-            benchmark = run_project(load_project(file), asked, on_progress=on_progress, on_note=print_note)
+            benchmark = run_project(project, asked, on_progress=on_progress, on_note=print_note)
     except RankscopeError as error:
         if form == "junit":
             options.write_error_case(error, args.output, command="run")
         raise
+    kept = None if store is None else keep(store, project, benchmark)
+    benchmark = benchmark if kept is None else kept.benchmark
     gate = None if policy is None else benchmark_gate(benchmark, policy)
     with options.output_to(args.output) as stream:
         report = write(benchmark, form, stream, gate, args)
@@ -100,15 +109,53 @@ def run(args: argparse.Namespace) -> int:
         say_in_short(benchmark, report, args.output)
     if benchmark.n_failed:
         show(failure_words(benchmark), file=sys.stderr)
+    say_who_is_left_out(benchmark)
+    if kept is not None:
+        show(*kept.lines, file=sys.stderr)
+        if not kept.is_kept:
+            return UNFINISHED
+    if args.fail_if_worse or args.require:
+        return options.gate_exit_code(gate, args)
+    return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
+
+
+def say_who_is_left_out(benchmark: Benchmark) -> None:
     for system in (system for result in benchmark.collections for system in result.systems):
         if system.found_nothing:
             show(f"error: {system.name} is left out: it has retrieved nothing at all", file=sys.stderr)
         elif system.is_left_out and system.finding is not None:
             lines = (f"error: {system.name} is left out: {system.finding.message}", *system.finding.examples)
             show("\n  ".join(lines), f"hint: {system.finding.hint}", file=sys.stderr)
-    if args.fail_if_worse or args.require:
-        return options.gate_exit_code(gate, args)
-    return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
+
+
+class KeptResult(NamedTuple):
+    """Whether the store has taken what was found, and what is said of it after the report."""
+
+    is_kept: bool
+    lines: list[str]
+    benchmark: Benchmark
+    """With the number of each comparison among those on the same queries."""
+
+
+def keep(store: Store, project: Project, benchmark: Benchmark) -> KeptResult:
+    from rankscope.experiment.history import change_lines
+    from rankscope.experiment.keep import keep_benchmark, with_looks
+
+    with store:
+        try:
+            kept = keep_benchmark(store, project, benchmark)
+            changes = {result.name: list(change_lines(store, result)) for result in kept}
+        except RankscopeError as error:
+            hint = [f"hint: {error.hint}"] if error.hint else []
+            lines = [f"error: not all of this was kept: {error.message}", *hint]
+            return KeptResult(is_kept=False, lines=lines, benchmark=benchmark)
+    lines = []
+    for result in kept:
+        where = f" of {result.name}" if len(kept) > 1 else ""
+        names = ", ".join(f"{run.system} {run.short}" for run in result.runs if run.number in result.new)
+        lines += [f"since the last run{where}:", *(f"  {line}" for line in changes[result.name])]
+        lines.append(f"stored{where}: {names or 'nothing, as all answers are those of runs that are there'}")
+    return KeptResult(is_kept=True, lines=lines, benchmark=with_looks(benchmark, kept))
 
 
 def failure_words(benchmark: Benchmark) -> str:

@@ -20,7 +20,7 @@ from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOp
 from rankscope.comparison.words import needed_docs, with_sides, with_words
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
-from rankscope.data.texts import Texts, files_among
+from rankscope.data.texts import Texts, files_among, lacking_notes
 from rankscope.errors import InputError, OptionError, did_you_mean, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
@@ -74,7 +74,8 @@ def compare(
     alpha, n_resamples, seed
         The error rate of all together, how many sign flips are drawn, and the seed of everything random.
     order
-        How reports order systems: score, the best first by the measure that decides, or given.
+        How reports order systems: score, the best first by the measure that decides, or given. Of all pairs, b is the
+        one with the better mean, or the one named later.
     anyway
         Go on where ids match nothing, with the verdict that the two are not comparable.
     problems
@@ -162,12 +163,14 @@ def compare_runs(
     comparison = with_sides(compare_groups(given, evidence), evidence)
     if table is not None or docs is not None:
         texts = rankings.texts_of(needed_docs(comparison))
+        for note in texts.notes:
+            on_note(note)
         comparison = with_words(comparison, replace(texts, files=files_among(queries=request.queries, docs=docs)))
     return comparison.with_rankings(rankings)
 
 
 def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:
-    """Compare systems whose scores exist already, whoever computed them.
+    """Compare systems whose scores exist already, whichever tool computed them.
 
     Parameters
     ----------
@@ -240,7 +243,7 @@ def comparison_input(
     margin = margin_of(request, scores, primary)
     ids = tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
     if table is not None:
-        check_attributes(table, request.cluster, next(iter(scores.values())).query_ids, on_note)
+        check_attributes(table, request, next(iter(scores.values())).query_ids, on_note)
     clusters = weights = None
     if table is not None and request.cluster is not None:
         values = table.attribute(request.cluster)  # a query without a cluster is one of its own
@@ -323,12 +326,15 @@ def margin_of(request: CompareRequest, scores: Scores, primary: str) -> float:
 
 
 def check_attributes(
-    table: QueryTable, cluster: str | None, ids: Sequence[str], on_note: Callable[[str], None]
+    table: QueryTable, request: CompareRequest, ids: Sequence[str], on_note: Callable[[str], None]
 ) -> None:
     """Say so where queries have no attributes, or no cluster; refuse clusters that no query has."""
     known = set(table.ids)
-    if lacking := sum(query not in known for query in ids):
+    if notes := lacking_notes("queries", ids, known, files_among(queries=request.queries)):
+        on_note(notes[0])
+    elif lacking := sum(query not in known for query in ids):
         on_note(f"{lacking} of {len(ids)} queries are not in the queries file; they are in no stratum")
+    cluster = request.cluster
     if cluster is None:
         return
     values = table.attribute(cluster)

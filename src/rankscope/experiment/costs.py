@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from rankscope.experiment.answer_store import AnswerInfo, AnswerSummary
-from rankscope.experiment.results import Costs, Latency
+from rankscope.experiment.results import AnswerTimes, Costs, Latency
 
 
-def latency_of(answers: Iterable[AnswerInfo]) -> Latency | None:
-    """Return mean and percentiles (interpolated linearly) of the times of answers; None where none was timed.
+def latencies_ms(answers: Mapping[str, AnswerInfo]) -> dict[str, float]:
+    """Return how long the answers to single queries took, by query.
 
     Those of the first calls after a start count only where there are fewer than 20 others.
     """
-    timed = [answer for answer in answers if answer.seconds is not None]
-    warm = [answer for answer in timed if not answer.cold]
-    times = np.array([1000 * (answer.seconds or 0) for answer in (warm if len(warm) >= 20 else timed)])
+    timed = {query: answer for query, answer in answers.items() if answer.seconds is not None}
+    warm = {query: answer for query, answer in timed.items() if not answer.cold}
+    return {query: 1000 * (answer.seconds or 0) for query, answer in (warm if len(warm) >= 20 else timed).items()}
+
+
+def latency_of(answers: Iterable[AnswerInfo]) -> Latency | None:
+    """Return mean and percentiles (interpolated linearly) of the times of answers; None where none was timed."""
+    times = np.array(list(latencies_ms({str(i): answer for i, answer in enumerate(answers)}).values()))
     if not len(times):
         return None
     p50, p95, p99 = np.percentile(times, [50, 95, 99]).tolist()
@@ -54,6 +59,16 @@ def costs_of(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) 
         memory_bytes=summary.memory_bytes,
         shared_with=tuple(dict.fromkeys(name for answer in answered for name in answer.shared_with)),
     )
+
+
+def answer_times(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) -> AnswerTimes | None:
+    """Return when these queries were answered; None where none was."""
+    answered = {query: summary.answered[query] for query in queries if query in summary.answered}
+    times = sorted(info.at for info in answered.values())
+    if not times:
+        return None
+    latencies = {query: 1000 * info.seconds for query, info in answered.items() if info.seconds is not None}
+    return AnswerTimes(times[0], times[-1], latencies if is_timed and latencies else None)
 
 
 class MemoryRise:

@@ -115,6 +115,9 @@ class JournalStore(Record):
             )
         return journal
 
+    def has(self, system: str, fingerprint: str) -> bool:
+        return self._path(system, fingerprint, "jsonl").is_file()
+
     def get_tuned(self, system: str, fingerprint: str) -> TunedWeights | None:
         try:
             line = self._path(system, fingerprint, "tuned.json").read_bytes()

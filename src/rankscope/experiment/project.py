@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from msgspec import Meta, field, structs
 
@@ -27,14 +27,19 @@ from rankscope.records import Misfit, Options, Record, as_clause, from_builtins,
 from rankscope.systems.secrets import FromEnvironment, Secrets, as_recorded, secrets_in
 from rankscope.systems.working_directory import working_directory
 
+if TYPE_CHECKING:
+    from rankscope.notify.registry import Notifier
+
 FILE = "rankscope.toml"
 POLICIES = ("ties", "precision", "duplicates", "self_match", "no_relevant", "undefined", "judged_only", "min_rel")
 """What a project may say of how runs are scored; a query that fails counts 0."""
 PYPROJECT = "pyproject.toml"
+NOTIFY = "notify"
 VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _TARGETS = "the path of a target file, or tables [[targets]]"
 _TABLES = "a table of tables, such as [collections.NAME]"
+_NOTIFY_TABLES = "a table of tables, such as [notify.NAME]"
 
 Texts = Annotated[
     Annotated[str, Meta(min_length=1)] | Annotated[tuple[Annotated[str, Meta(min_length=1)], ...], Meta(min_length=1)],
@@ -51,6 +56,15 @@ SystemTable = Annotated[
         extra_json_schema={
             "required": ["type"],
             "properties": {"type": {"type": "string", "description": "bm25, dense, hybrid …, or package.module:Class"}},
+        }
+    ),
+]
+NotifierTable = Annotated[
+    dict[str, Any],
+    Meta(
+        extra_json_schema={
+            "required": ["type"],
+            "properties": {"type": {"type": "string", "description": "command, webhook or email"}},
         }
     ),
 ]
@@ -103,6 +117,8 @@ class ProjectOptions(Options):
     """Docs, queries and qrels, by name."""
     systems: Annotated[dict[str, SystemTable], Meta(extra={"words": _TABLES})] = field(default_factory=dict)
     """What ranks the docs, by name."""
+    notify: Annotated[dict[str, NotifierTable], Meta(extra={"words": _NOTIFY_TABLES})] = field(default_factory=dict)
+    """Who `rankscope watch` sends messages to, and how, by name."""
 
 
 class SystemEntry(Record):
@@ -155,6 +171,9 @@ class Project(Record):
     """Whether queries without judgments are left out ("skip"), or asked, and count 0 ("zero")."""
     bands: BandProfile | None = None
     """Whose words stand beside the scores."""
+    notify: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The tables of notifiers as they stand in the file: environment variables are filled in when one is used, so that
+    all else works where they are not set."""
     targets: tuple[Target, ...] = ()
     """What the file itself expects of rankings."""
     target_file: Path | None = None
@@ -266,7 +285,8 @@ def read_project(text: str, *, file: Path, environment: Mapping[str, str] | None
         if content is None:
             raise InputError(f"{file} has no table [tool.rankscope]", hint="`rankscope init` writes a project file")
     known = os.environ if environment is None else environment
-    table = with_environment(content, known, where=where.rstrip("."))
+    filled = {key: value for key, value in content.items() if key != NOTIFY} if isinstance(content, dict) else content
+    table = with_environment(filled, known, where=where.rstrip("."))
     with secrets_in(table).kept_out_of_errors():
         return checked_project(table, content, text, file=file, where=where)
 
@@ -276,6 +296,8 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
     own = plain_texts(table)
     if isinstance(table, dict) and "systems" in table:
         own["systems"] = table["systems"]
+    if isinstance(content, dict) and NOTIFY in content:
+        own[NOTIFY] = content[NOTIFY]
     lines = target_lines(text, own.get("targets") if isinstance(own, dict) else None)
 
     def wording(misfit: Misfit, where: str) -> OptionError:
@@ -291,6 +313,7 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
             for name, entry in options.systems.items()
         }
         check_references(systems, where=f"{where}systems")
+    check_notifiers(options.notify, where=f"{where}{NOTIFY}")
     profile, policies = read_policies(options, where=where)
     chosen = profile if isinstance(own, dict) and "measures" not in own else None
     measures, primary = read_measures(options, profile, takes_profile=chosen is not None, where=where)
@@ -318,6 +341,7 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
         targets=named_targets(listed, where=file.name, lines=lines),
         target_file=file.parent / options.targets if isinstance(options.targets, str) else None,
         bands=None if options.bands is None else read_bands(options.bands, folder=file.parent, where=f"{where}bands"),
+        notify=options.notify,
     )
 
 
@@ -336,6 +360,47 @@ def read_policies(options: ProjectOptions, *, where: str) -> tuple[Profile | Non
             hint=did_you_mean(unjudged, UNJUDGED_QUERIES),
         )
     return profile, given
+
+
+def check_notifiers(tables: Mapping[str, Mapping[str, Any]], *, where: str) -> None:
+    """Refuse notifiers whose keys or types are wrong; values are looked at where no environment variable is in them."""
+    if not tables:
+        return
+    from rankscope.notify.registry import read_notifier
+
+    for name, table in tables.items():
+        notifier = read_notifier(table, where=f"{where}.{name}")
+        if "${" not in repr(table):
+            with name_place(f"{where}.{name}"):
+                notifier.check()
+
+
+@contextmanager
+def name_place(where: str) -> Iterator[None]:
+    """Say in which table of the file an option is that cannot be."""
+    try:
+        yield
+    except OptionError as error:
+        raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
+
+
+def build_notifiers(project: Project, environment: Mapping[str, str] | None = None) -> tuple[Notifier, ...]:
+    """Return the notifiers of a project, ready to send; an environment variable that is not set is an error."""
+    from rankscope.notify.registry import Notifier, read_notifier
+
+    known = os.environ if environment is None else environment
+    before = f"{project.file.name}: {'tool.rankscope.' if project.file.name == PYPROJECT else ''}{NOTIFY}"
+    built = []
+    for name, written in project.notify.items():
+        where = f"{before}.{name}"
+        table = with_environment(written, known, where=where)
+        secrets = secrets_in(table)
+        with secrets.kept_out_of_errors():
+            options = read_notifier(plain_texts(table), where=where)
+            with name_place(where):
+                options.check()
+        built.append(Notifier(name, written["type"], options, secrets, project.folder))
+    return tuple(built)
 
 
 def read_bands(name_or_path: str, *, folder: Path, where: str) -> BandProfile:

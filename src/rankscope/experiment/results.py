@@ -17,6 +17,8 @@ from rankscope.analysis.overview import RunOverlap
 from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.groups import spread_of
 from rankscope.comparison.records import Comparison, LanguageSpread
+from rankscope.data.qrels import Qrels
+from rankscope.data.queries import QueryTable
 from rankscope.experiment.collection import CollectionPart
 from rankscope.measures.scores import Scores
 from rankscope.measures.scores_record import ScoresRecord, scores_record
@@ -182,6 +184,16 @@ class SystemResult(Record):
         return self.run is None and not self.failures and not self.is_left_out
 
 
+class AnswerTimes(Record):
+    """When a system answered, and how long each query took."""
+
+    first: str
+    """When the first answer came, as ISO 8601 in UTC."""
+    last: str
+    latencies_ms: dict[str, float] | None = None
+    """By query; None where single queries were not timed, or their times mean nothing."""
+
+
 class CollectionResult(Record, eq=False):
     """All systems on one collection."""
 
@@ -209,6 +221,12 @@ class CollectionResult(Record, eq=False):
     """What the first docs of every two systems have in common; None where there are not two, or very many."""
     rankings: Rankings | None = None
     """The judgments and runs themselves, for reports that look at docs."""
+    queries: QueryTable | None = None
+    """The queries of the collection, with all that is known of them."""
+    judgments: Qrels | None = None
+    """All judgments of the collection, with queries that were asked without any where these count."""
+    answer_times: dict[str, AnswerTimes] = field(default_factory=dict)
+    """By system, where it has answered anything."""
 
     @property
     def n_failed(self) -> int:

@@ -37,6 +37,7 @@ from rankscope.records import Record, to_builtins
 from rankscope.systems.options import versions_of
 
 LIBRARIES = ("numpy", "scipy", "polars", "bm25s", "PyStemmer", "wordllama", "torch", "sentence-transformers")
+MANIFEST = "manifest.json"
 MOST_LETTERS = 80
 """So many letters of a name are in the name of a file, which may have about 250 with all that is added."""
 ENDINGS = ("trec.gz", "jsonl.gz")
@@ -226,7 +227,7 @@ def write_manifest(benchmark: Benchmark, project: Project) -> None:
         },
     }
     with locked_folder(project.output):
-        write_text(project.output / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+        write_text(project.output / MANIFEST, json.dumps(manifest, indent=1) + "\n")
 
 
 def system_manifest(system: SystemResult, result: CollectionResult, project: Project) -> dict[str, Any]:

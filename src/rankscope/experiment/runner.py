@@ -17,15 +17,15 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from rankscope.comparison.groups import LANGUAGE
-from rankscope.data.queries import QueryTable
+from rankscope.data.queries import LANGUAGE, QueryTable
 from rankscope.errors import InputError, OptionError, did_you_mean
 from rankscope.experiment.collection import Collection, load_collection
-from rankscope.experiment.costs import costs_of
+from rankscope.experiment.costs import answer_times, costs_of
 from rankscope.experiment.doc_ids import add_findings
 from rankscope.experiment.journal import JournalStore
 from rankscope.experiment.project import Project, load_project
 from rankscope.experiment.results import (
+    AnswerTimes,
     Benchmark,
     Choice,
     CollectionResult,
@@ -123,6 +123,8 @@ class TaskResult(Record, eq=False):
     """What was chosen for it, and for what it is made of."""
     notes: tuple[str, ...] = ()
     """What was found amiss with its answers of earlier runs."""
+    times: AnswerTimes | None = None
+    """None where nothing was answered."""
 
 
 def run_options(options: RunOptions | None, keywords: Mapping[str, Any]) -> RunOptions:
@@ -409,6 +411,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
                 costs=costs_of(summary, queries=queries, is_timed=kind != "run"),
                 reused=session.reused_answers(summary, queries),
             )
+            times = answer_times(summary, queries=queries, is_timed=kind != "run")
             rows = run_rows(log, queries, tag=f"{file_name(task.system)}-{system.fingerprint[:12]}")
         described = session.secrets.hide_in(described_by(configured.system, task.system))
         return TaskResult(
@@ -417,6 +420,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
             rows,
             choices=tuple(session.choices[n_choices:]),
             notes=tuple(session.answer_notes[n_notes:]),
+            times=times,
         )
 
 
@@ -444,6 +448,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}
     amiss: list[str] = []
+    times: dict[str, AnswerTimes] = {}
     asked = collection.queries.texts or {}
     for result in results:
         run = files.write(result.system, result.rows, split=session.split)
@@ -452,6 +457,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
         amiss += result.notes
+        times |= {} if result.times is None else {result.system.name: result.times}
     systems = add_findings(session, written, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     session.say("evaluating", 0, 1)
@@ -490,4 +496,9 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         language=languages.pop() if len(languages) == 1 else "",
         overlap=None if scores is None else overlap_of(session, list(runs.values()), scores),
         rankings=rankings,
+        queries=collection.queries,
+        judgments=collection.qrels.with_queries(session.split.measured)
+        if project.unjudged_queries == "zero"
+        else collection.qrels,
+        answer_times=times,
     )

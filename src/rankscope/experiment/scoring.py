@@ -18,10 +18,10 @@ from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
 from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
-from rankscope.comparison.groups import LANGUAGE
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.comparison.words import needed_docs, with_words
+from rankscope.data.queries import LANGUAGE
 from rankscope.data.run import Run
 from rankscope.data.texts import Texts
 from rankscope.evaluation import EvaluateRequest, evaluate_request, load_side_data, query_texts
@@ -261,7 +261,7 @@ def notes_on_languages(session: CollectionSession) -> Iterator[str]:
     for model, known in models.items():
         foreign = sorted(code for code in stated if known and code.lower().split("-")[0] not in known)
         if known and foreign:
-            listed = "English alone" if known == ("en",) else ", ".join(known)
+            listed = "only English" if known == ("en",) else ", ".join(known)
             yield (
                 f"Warning: the model {model} knows {listed}, but queries are in {', '.join(foreign)}: "
                 'take one that knows the language, such as model = "multilingual".'

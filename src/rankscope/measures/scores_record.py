@@ -18,6 +18,7 @@ from rankscope.light import asdict, names_of
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores, none_if_nan
 from rankscope.records import Record, inline_schema, json_schema, or_nan
+from rankscope.shown import ANSWERS
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
@@ -139,6 +140,8 @@ class ScoresRecord(Record, kw_only=True):
     """whose words stand beside the numbers, null where nobody asked for words"""
     texts: dict[str, str] = msgspec.field(default_factory=dict)
     """what was asked, by query; empty where queries are not given"""
+    answer: str = ""
+    """of several runs, which has the best number by the measure that decides, or why none has"""
 
 
 def scores_record(scores: Scores) -> ScoresRecord:
@@ -164,6 +167,7 @@ def scores_record(scores: Scores) -> ScoresRecord:
         },
         notes=list(scores.notes),
         texts=dict(scores.texts),
+        answer=ANSWERS["Scores"](scores),
     )
 
 

@@ -7,17 +7,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.comparison.recommendation import listed, recommend
+from rankscope.comparison.recommendation import recommend
 from rankscope.comparison.verdict import short_words
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import show
-from rankscope.printable import counted
+from rankscope.printable import counted, listed
 from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts import figure_of, figures
 from rankscope.report.charts.sources import identifier
 from rankscope.report.comparison import range_cell
-from rankscope.report.comparison_pair import VERDICT_MARKS
+from rankscope.report.comparison_pair import advice_mark
 from rankscope.report.diagnosis_section import diagnosis_sections
 from rankscope.report.document import (
     Block,
@@ -116,9 +116,9 @@ def answer_over_all(benchmark: Benchmark, cautions: tuple[str, ...]) -> VerdictB
     advice = recommend(groups, None, at="on")
     reason = (
         "Each collection is compared on its own, as a family of its own. There is no verdict over all of them: "
-        f"{counted(len(results), 'collection')} are not drawn from all that could be asked."
+        f"{counted(len(results), 'collection')} are no random sample of all collections."
     )
-    return VerdictBlock(advice.text, reason, VERDICT_MARKS[advice.code], subject, cautions)
+    return VerdictBlock(advice.text, reason, advice_mark(advice), subject, cautions)
 
 
 def across_table(benchmark: Benchmark) -> Table:
@@ -278,7 +278,7 @@ def reuse_notes(result: CollectionResult) -> Iterator[str]:
             answers = f"{n} of {system.n_queries} queries' answers {'is' if n == 1 else 'are'}"
             if system.n_queries == 1:
                 answers = "its only query's answer is"
-            yield f"{system.name}: {answers} from {system.reused.in_words}; --fresh asks anew."
+            yield f"{system.name}: {answers} from {system.reused.in_words}; --fresh asks again."
 
 
 def named_after(report: Report, name: str) -> Report:

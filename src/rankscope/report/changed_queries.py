@@ -71,9 +71,20 @@ def how_to_see(comparison: Comparison, group: QueryGroup, pair: PairResult) -> s
     profile = f" --profile {comparison.profile}" if comparison.profile else ""
     words = "".join(f" --{name} {shlex.quote(path)}" for name, path in comparison.texts.files.items())
     command = f"rankscope show {shlex.join(files)}{measure}{profile}{words}"
-    if group.name is None and not group.uncounted:
+    value = language_of(comparison, group)
+    if value and "queries" in comparison.texts.files:
+        command += f" --language {shlex.quote(value)}"
+    elif group.name is not None and not group.pooled:
+        return f"Both rankings of any query: {command} --query ID"
+    if not group.uncounted:
         return f"Both rankings of any query: {command} --loss 1 for the first loss, --gain 1 or --query ID for others."
     return f"Both rankings of any query: {command} --query ID"
+
+
+def language_of(comparison: Comparison, group: QueryGroup) -> str:
+    """Return the language whose queries a group holds; empty for those of several, or of none that is named."""
+    named = group.name is not None and not group.pooled and group.name != f"without {comparison.isolated_by}"
+    return group.name or "" if named else ""
 
 
 def what_happened(sides: SideBySide, sign: float) -> str:

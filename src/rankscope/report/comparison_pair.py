@@ -11,8 +11,8 @@ from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.known_measures import known_measure
-from rankscope.comparison.recommendation import recommend_in
-from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
+from rankscope.comparison.recommendation import WORSE, recommend_in
+from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Recommendation, Stratum
 from rankscope.comparison.verdict import (
     MIN_UNITS,
     VerdictContext,
@@ -71,6 +71,11 @@ SHORT_QUERY = 40
 """So much of a query's text is quoted within a sentence."""
 SHOWN_DOCS = 20
 """So many docs to judge are listed."""
+
+
+def advice_mark(advice: Recommendation) -> Mark:
+    """Return the mark of what to do: that a baseline is kept because the others are worse is no bad news."""
+    return "fine" if advice.action == "keep" and advice.code in WORSE else VERDICT_MARKS[advice.code]
 
 
 def in_group(title: str, group: QueryGroup) -> str:
@@ -230,7 +235,7 @@ def p_notes(comparison: Comparison, all_measures: Sequence[PairResult]) -> Itera
     family = (
         "one comparison in the family"
         if pair.p.family_size <= 1
-        else f"{pair.p.family_size} comparisons in the family, whose intervals hold together (simultaneous) by "
+        else f"{pair.p.family_size} comparisons in the family, whose intervals hold jointly (simultaneous) by "
         f"{CORRECTIONS.summary(comparison.correction)}"
     )
     n_words = f"n = {pair.n_queries}" + (f" in {pair.n_units} clusters" if pair.clustered else "")
@@ -325,7 +330,7 @@ def query_blocks(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
     tally = f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}"
     if pair.n_units >= MIN_UNITS:
         chance = f"{or_nan(pair.effect.superiority):.0%}"
-        tally += f"; a query drawn at random goes to it with a chance of {chance}, ties counting half"
+        tally += f"; it wins a randomly chosen query with a probability of {chance}, ties counting half"
     blocks.append(Paragraph(f"{tally}."))
     if with_figures:
         blocks += figures("differences", "comparison", comparison, pair)
@@ -465,14 +470,14 @@ def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
     worst, best = (bounds.high, bounds.low) if pair.lower_is_better else (bounds.low, bounds.high)
     among = "the results" if bounds.depth is None else f"the first {bounds.depth} results"
     rows = [
-        [Cell("all useless"), Cell(f"{or_nan(bounds.useless):+.4f}")],
-        [Cell("all perfect"), Cell(f"{or_nan(bounds.perfect):+.4f}")],
-        [Cell(f"as bad as can be for {pair.b}"), Cell(f"{or_nan(worst):+.4f}")],
-        [Cell(f"as good as can be for {pair.b}"), Cell(f"{or_nan(best):+.4f}")],
+        [Cell("all not relevant"), Cell(f"{or_nan(bounds.useless):+.4f}")],
+        [Cell("all of the highest grade"), Cell(f"{or_nan(bounds.perfect):+.4f}")],
+        [Cell(f"worst case for {pair.b}"), Cell(f"{or_nan(worst):+.4f}")],
+        [Cell(f"best case for {pair.b}"), Cell(f"{or_nan(best):+.4f}")],
         *([Cell(name), Cell(f"{value:+.4f}")] for name, value in (pair.sensitivity or {}).items() if value is not None),
     ]
     note = f"covers unjudged docs among {among} of the two systems; judging other docs could change scores too. " + (
-        "The ends can be reached." if bounds.exact else "The ends are safe, but may be too far apart."
+        "Both cases are possible." if bounds.exact else "The cases are safe limits, but may be too far apart."
     )
     yield TableBlock(f"If the unjudged docs among {among} were …", Table(["unjudged docs", "Δ"], rows, notes=(note,)))
     if pair.settle:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
 
 from rankscope.analysis.diagnose import diagnose_one
 from rankscope.analysis.diagnose.records import Diagnosis
 from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.records import Comparison, QueryGroup
 from rankscope.data.texts import Texts
+from rankscope.errors import give_warning
 from rankscope.evaluation import EvaluateRequest, add_unjudged_queries, queries_asked
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
@@ -35,9 +38,16 @@ def evaluated_sections(scores: Scores, data: RunData) -> Iterator[Section]:
         {run.name or "run": run for run in data.runs},
         data.policies,
         data.options.get("profile"),
-        lambda shown: Texts.of(queries=asked, docs=docs, only=shown),
+        lambda shown: texts_or_warning(asked, docs, shown),
     )
     yield from diagnosis_sections(scores, rankings, primary=primary_of(scores))
+
+
+def texts_or_warning(queries: Any, docs: Any, shown: AbstractSet[str]) -> Texts:
+    """Return the words of docs that are shown, with a warning where there are none; `evaluate` looks at the queries."""
+    texts = Texts.of(queries=queries, docs=docs, only=shown)
+    give_warning(*texts.notes)
+    return texts
 
 
 def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> Iterator[Section]:

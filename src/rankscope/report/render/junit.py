@@ -36,8 +36,7 @@ def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase
     """Yield one case per check: what the exit code says of all of them is said here of each."""
     for check in result.checks:
         measure = "" if check.compared is None else f".{check.compared.measure}"
-        is_open = check.outcome == "inconclusive"
-        fails = check.outcome == "failed" or (is_open and result.policy.on_inconclusive == "fail")
+        is_open, fails = check.outcome == "inconclusive", result.fails(check)
         properties: dict[str, str] = {"gate": check.outcome}
         if pair := check.compared:
             properties |= {

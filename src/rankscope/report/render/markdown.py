@@ -46,7 +46,7 @@ def report_text(report: doc.Report, left_out: Sequence[str] = ()) -> str:
         blocks.append(f"*Left out, to fit into a comment: {inline(', '.join(left_out))}; --details keeps them.*")
     if report.footer:
         lines = "\n".join(f"- {paragraph(name)}: {code(value)}" for name, value in report.footer)
-        blocks += folded("How to obtain this report again", [lines])
+        blocks += folded("How to reproduce this report", [lines])
     return "\n\n".join(blocks) + "\n"
 
 

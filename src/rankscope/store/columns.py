@@ -1,0 +1,176 @@
+"""Rankings, judgments and vectors of numbers as bytes: the same content gives the same bytes, and so the same hash.
+
+Rows are put together by query, queries in the order of their bytes; within a query they stay as given. Numbers are kept
+bit by bit. Bytes of numbers are laid out by place (all first bytes, all second bytes …), which compresses far better.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rankscope.arrays import Floats
+from rankscope.errors import InputError
+from rankscope.io.ids import byte_order
+from rankscope.io.rows import EXTRA_QRELS_COLUMNS, QrelsRows, RunRows
+from rankscope.records import Record
+from rankscope.store.schema import canonical_json
+
+VERSION = 1
+_LENGTH = np.dtype("<u4")
+
+
+class ByteWriter:
+    """Puts columns one after another, each with its length."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.parts: list[bytes] = []
+        self.add_bytes(canonical_json({"version": VERSION, **header}).encode())
+
+    def add_bytes(self, data: bytes) -> None:
+        self.parts += [len(data).to_bytes(8, "little"), data]
+
+    def add_array(self, values: Any, kind: str) -> None:
+        numbers = np.ascontiguousarray(values, dtype=np.dtype(kind))
+        self.add_bytes(numbers.view(np.uint8).reshape(len(numbers), -1).T.tobytes() if len(numbers) else b"")
+
+    def add_texts(self, texts: Sequence[str]) -> None:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        self.add_array(np.fromiter(map(len, encoded), dtype=_LENGTH, count=len(encoded)), "<u4")
+        self.add_bytes(b"".join(encoded))
+
+    def result(self) -> bytes:
+        return b"".join(self.parts)
+
+
+class ByteReader:
+    """Takes the columns out again, in the same order."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+        self.header: dict[str, Any] = json.loads(self.take_bytes())
+        if self.header["version"] != VERSION:
+            raise InputError(
+                f"the store has columns of version {self.header['version']}, and this program reads {VERSION}",
+                hint="install a newer Rankscope: pip install --upgrade rankscope",
+            )
+
+    def take_bytes(self) -> bytes:
+        start = self.at + 8
+        self.at = start + int.from_bytes(self.data[self.at : start], "little")
+        return self.data[start : self.at]
+
+    def take_array(self, kind: str) -> Any:
+        size = np.dtype(kind).itemsize
+        places = np.frombuffer(self.take_bytes(), dtype=np.uint8).reshape(size, -1)
+        return np.ascontiguousarray(places.T).view(np.dtype(kind)).reshape(-1)
+
+    def take_texts(self) -> list[str]:
+        ends = np.cumsum(self.take_array("<u4"), dtype=np.int64).tolist()
+        data = self.take_bytes()
+        return [data[start:end].decode("utf-8", "surrogatepass") for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def in_byte_order(identifier: str) -> tuple[bytes, str]:
+    """Return a key by which ids have one order, also two that are the same bytes."""
+    return byte_order(identifier), identifier
+
+
+def grouped(queries: Sequence[str]) -> tuple[list[str], list[int], np.ndarray[Any, np.dtype[np.int64]]]:
+    """Return the queries in the order of their bytes, how many rows each has, and the rows in that order."""
+    distinct = sorted(set(queries), key=in_byte_order)
+    place = {query: i for i, query in enumerate(distinct)}
+    codes = np.fromiter((place[query] for query in queries), dtype=np.int64, count=len(queries))
+    return distinct, np.bincount(codes, minlength=len(distinct)).tolist(), np.argsort(codes, kind="stable")
+
+
+def write_query_columns(writer: ByteWriter, queries: Sequence[str], docs: Sequence[str]) -> Any:
+    distinct, counts, order = grouped(queries)
+    writer.add_texts(distinct)
+    writer.add_array(counts, "<u4")
+    writer.add_texts([docs[i] for i in order.tolist()])
+    return order
+
+
+def read_query_columns(reader: ByteReader) -> tuple[list[str], list[str]]:
+    distinct, counts = reader.take_texts(), reader.take_array("<u4").tolist()
+    return [query for query, n in zip(distinct, counts, strict=True) for _ in range(n)], reader.take_texts()
+
+
+def run_bytes(rows: RunRows) -> bytes:
+    facts = {"tag": rows.tag, "integer_ids": sorted(rows.integer_ids), "has_rank": rows.rank is not None}
+    writer = ByteWriter({"kind": "run", **facts})
+    order = write_query_columns(writer, rows.query, rows.doc)
+    writer.add_array(rows.score[order], "<f8")
+    if rows.rank is not None:
+        writer.add_array(rows.rank[order], "<i8")
+    writer.add_texts(sorted(rows.empty_queries, key=in_byte_order))
+    return writer.result()
+
+
+def run_rows_of(data: bytes) -> RunRows:
+    reader = ByteReader(data)
+    queries, docs = read_query_columns(reader)
+    scores = reader.take_array("<f8")
+    ranks = reader.take_array("<i8") if reader.header["has_rank"] else None
+    empty = tuple(reader.take_texts())
+    integer_ids = frozenset(reader.header["integer_ids"])
+    return RunRows(queries, docs, scores, ranks, reader.header["tag"], integer_ids, empty)
+
+
+def qrels_bytes(rows: QrelsRows) -> bytes:
+    extra = [name for name in EXTRA_QRELS_COLUMNS if getattr(rows, name) is not None]
+    writer = ByteWriter({"kind": "qrels", "integer_ids": sorted(rows.integer_ids), "extra": extra})
+    order = write_query_columns(writer, rows.query, rows.doc)
+    writer.add_array(rows.grade[order], "<f8")
+    for name in extra:
+        cells = getattr(rows, name)
+        writer.add_texts([str(cells[i]) for i in order.tolist()])
+    writer.add_texts(sorted(rows.empty_queries, key=in_byte_order))
+    return writer.result()
+
+
+def qrels_rows_of(data: bytes) -> QrelsRows:
+    reader = ByteReader(data)
+    queries, docs = read_query_columns(reader)
+    grades = reader.take_array("<f8")
+    extra = {name: reader.take_texts() for name in reader.header["extra"]}
+    integer_ids = frozenset(reader.header["integer_ids"])
+    return QrelsRows(queries, docs, grades, **extra, integer_ids=integer_ids, empty_queries=tuple(reader.take_texts()))
+
+
+def texts_bytes(texts: Iterable[str]) -> bytes:
+    writer = ByteWriter({"kind": "texts"})
+    writer.add_texts(list(texts))
+    return writer.result()
+
+
+def texts_of(data: bytes) -> tuple[str, ...]:
+    return tuple(ByteReader(data).take_texts())
+
+
+class ScoreVector(Record, eq=False):
+    """The scores of one measure on all queries, in the order of the queries."""
+
+    values: Floats
+    """NaN where a score is undefined and left out."""
+    undefined: Any
+    """Where the measure is undefined, also where that counts as 0."""
+    answered: Any
+    """Whether the run has the query."""
+
+
+def vector_bytes(vector: ScoreVector) -> bytes:
+    writer = ByteWriter({"kind": "scores"})
+    writer.add_array(vector.values, "<f8")
+    writer.add_array(vector.undefined, "|b1")
+    writer.add_array(vector.answered, "|b1")
+    return writer.result()
+
+
+def vector_of(data: bytes) -> ScoreVector:
+    reader = ByteReader(data)
+    return ScoreVector(reader.take_array("<f8"), reader.take_array("|b1"), reader.take_array("|b1"))

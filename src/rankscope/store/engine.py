@@ -1,0 +1,377 @@
+"""Opening a store: where it is, the connection to SQLite or PostgreSQL, migrations, and errors in words.
+
+SQLite: WAL, foreign keys, `BEGIN IMMEDIATE` for whatever writes, synchronous FULL: what was acknowledged survives a
+kill and a loss of power. PostgreSQL: whatever writes takes one lock of its own, as in SQLite, so that numbers are given
+in the order in which rows appear, and two programs never wait for one another in a circle.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from rankscope._version import __version__
+from rankscope.errors import InputError, OptionError, RankscopeError, UnfinishedError
+from rankscope.records import Record
+from rankscope.store.schema import SCHEMA_VERSION, meta
+from rankscope.store_file import FILE, FOLDER, VARIABLE, nearest_store
+
+BUSY_S = 10
+"""How long a writer waits for another one."""
+MIGRATION_S = 600
+"""How long a program waits for another one that brings the tables up to date."""
+WRITE_LOCK = 7_263_551_901
+"""The number of PostgreSQL's advisory lock under which one transaction at a time writes."""
+NETWORK_FILE_SYSTEMS = frozenset({
+    "9p", "afs", "beegfs", "ceph", "cifs", "davfs", "fuse.ceph", "fuse.davfs2", "fuse.gcsfuse", "fuse.glusterfs",
+    "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2",
+    "pvfs2", "smb", "smb2", "smb3", "smbfs",
+})  # fmt: skip
+
+
+class StoreLocation(Record):
+    """Where a store is: a file, or the address of a PostgreSQL database."""
+
+    path: Path | None = None
+    url: str = ""
+
+    def __str__(self) -> str:
+        """Return the place as it may be printed: without a password."""
+        return str(self.path) if self.path is not None else sa.make_url(self.url).render_as_string(hide_password=True)
+
+    @property
+    def exists(self) -> bool:
+        return self.path is None or self.path.exists()
+
+
+def find_store(folder: str | os.PathLike[str] = ".") -> StoreLocation | None:
+    """Return the store that `RANKSCOPE_STORE` names, else the nearest one from a folder upwards, or None."""
+    found = nearest_store(os.fspath(folder))
+    return None if found is None else location_of(found)
+
+
+def location_of(where: str | os.PathLike[str]) -> StoreLocation:
+    """Return the place that a user names: an address, a file, or a folder, in which the file has its usual name."""
+    given = os.fspath(where)
+    if "://" in given:
+        return StoreLocation(url=checked_url(given))
+    path = Path(given)
+    if path.name == FOLDER and not path.is_file():
+        path /= FILE
+    elif path.is_dir():
+        path = path / FOLDER / FILE
+    return StoreLocation(path.absolute())
+
+
+def checked_url(given: str) -> str:
+    try:
+        url = sa.make_url(given)
+    except (sa.exc.ArgumentError, ValueError):
+        raise OptionError(
+            "the address of the store cannot be read", hint="it is postgresql://USER:PASSWORD@HOST/DATABASE"
+        ) from None
+    if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise OptionError(
+            f"{url.drivername} is no database that a store can be in",
+            hint="give postgresql://…, or the path of a file for SQLite",
+        )
+    return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+
+
+def connect(location: StoreLocation, *, read_only: bool, timeout_s: float = BUSY_S) -> sa.Engine:
+    if location.path is None:
+        return postgres_engine(location.url, timeout_s=timeout_s)
+    return sqlite_engine(location.path, read_only=read_only, timeout_s=timeout_s)
+
+
+def postgres_engine(url: str, *, timeout_s: float) -> sa.Engine:
+    try:
+        import psycopg  # noqa: F401 (SQLAlchemy loads it; here it is only asked whether it is there)
+    except ImportError:
+        raise OptionError(
+            "a store in PostgreSQL needs the package psycopg", hint="pip install 'rankscope[postgres]'"
+        ) from None
+    engine = sa.create_engine(
+        url, pool_pre_ping=True, pool_timeout=timeout_s, connect_args={"connect_timeout": max(2, round(timeout_s))}
+    )
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        if connection.get_execution_options().get("writes", False):
+            wait = f"SET LOCAL lock_timeout = {max(1, round(timeout_s * 1000))}"
+            connection.exec_driver_sql(f"{wait}; SELECT pg_advisory_xact_lock({WRITE_LOCK})")
+
+    return engine
+
+
+def sqlite_engine(path: Path, *, read_only: bool, timeout_s: float) -> sa.Engine:
+    mode = "mode=rwc" if not read_only else "mode=ro" if needs_shared_files(path) else "mode=ro&immutable=1"
+    address = f"file:{quote(os.fsencode(path))}?{mode}"
+
+    def open_file() -> sqlite3.Connection:
+        # without an isolation level Python leaves transactions alone, and those below are the only ones
+        return sqlite3.connect(address, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False)
+
+    # a thread that waits for its turn to write keeps its connection, so there may be as many as there are threads
+    engine = sa.create_engine("sqlite://", creator=open_file, poolclass=sa.QueuePool, max_overflow=-1)
+
+    @sa.event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        connection.execute("PRAGMA foreign_keys=ON")
+        if not read_only:
+            connection.execute("PRAGMA synchronous=FULL")
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def needs_shared_files(path: Path) -> bool:
+    """Whether a reader needs the files beside a store through which it sees what others are writing.
+
+    Not where nobody can write: a folder without the right to write in it, and no log of changes that are not in the
+    file yet. One that is there must be read, though SQLite may say that it cannot.
+    """
+    beside = (path.with_name(path.name + ending) for ending in ("-wal", "-shm"))
+    return os.access(path.parent, os.W_OK) or any(each.exists() and each.stat().st_size for each in beside)
+
+
+def file_system_of(path: Path) -> str:
+    """Return the type of the file system that a path is on; empty where the system does not say."""
+    found, name, place = "", "", path.resolve()
+    with suppress(OSError):
+        for line in Path("/proc/self/mounts").read_text("utf-8", "surrogateescape").splitlines():
+            _, mount, kind, *_ = line.split(" ")
+            mount = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), mount)
+            if len(mount) >= len(found) and place.is_relative_to(mount):
+                found, name = mount, kind
+    return name
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that is no store, that lost its end, or where SQLite's locks do not work."""
+    kind = file_system_of(path)
+    if kind in NETWORK_FILE_SYSTEMS:
+        raise OptionError(
+            f"{path} is on a network file system ({kind}), where SQLite cannot keep two programs apart",
+            hint=f"put the store on a local disk ({VARIABLE}=PATH), or use PostgreSQL ({VARIABLE}=postgresql://…)",
+        )
+    if not path.exists():
+        return
+    with in_words(StoreLocation(path)), path.open("rb") as stream:
+        header = stream.read(100)
+    if not header:
+        return  # made by a process that was killed before it wrote anything
+    if not header.startswith(b"SQLite format 3\0"):
+        raise InputError(f"{path} is not a store", hint="a store is a file that `rankscope run` makes")
+    page_size = int.from_bytes(header[16:18], "big")
+    wanted = (65536 if page_size == 1 else page_size) * int.from_bytes(header[28:32], "big")
+    is_counted = header[24:28] == header[92:96]  # otherwise the number of pages in the header is not kept
+    log = path.with_name(path.name + "-wal")
+    has_log = log.exists() and log.stat().st_size > 0
+    if is_counted and not has_log and path.stat().st_size < wanted:
+        raise damaged(StoreLocation(path), f"it has {path.stat().st_size:,} of {wanted:,} bytes")
+
+
+def damaged(location: StoreLocation, why: str) -> InputError:
+    return InputError(
+        f"the store {location} is damaged: {why}",
+        hint="`rankscope store restore BACKUP` puts a backup in its place; the damaged file is kept beside it",
+    )
+
+
+_BY_SQLITE = {
+    "SQLITE_BUSY": (UnfinishedError, "is locked by another program, which was waited for", "try again later"),
+    "SQLITE_LOCKED": (UnfinishedError, "is locked by another program", "try again later"),
+    "SQLITE_FULL": (UnfinishedError, "cannot grow: the disk is full", "make room and try again; nothing is lost"),
+    "SQLITE_IOERR": (
+        UnfinishedError,
+        "cannot be read or written",
+        "the disk fails, or is full; look at the system's log",
+    ),
+    "SQLITE_READONLY": (InputError, "cannot be written", "it is read-only: are the file and its folder yours?"),
+    "SQLITE_CANTOPEN": (InputError, "cannot be opened", "are the file and its folder yours?"),
+    "SQLITE_PERM": (InputError, "cannot be opened", "are the file and its folder yours?"),
+    "SQLITE_NOMEM": (UnfinishedError, "needs more memory than there is", "end other programs and try again"),
+}
+
+
+@contextmanager
+def in_words(location: StoreLocation) -> Iterator[None]:
+    """Turn what a database or disk says into an error that says what to do."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise error_of(error, location) from error
+    except sqlite3.Error as error:
+        raise error_of_sqlite(error, location) from error
+    except sa.exc.TimeoutError as error:
+        raise UnfinishedError(f"the store {location} has no connection to spare", hint="try again later") from error
+    except OSError as error:
+        kind = InputError if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else UnfinishedError
+        raise kind(
+            f"the store {location}: {error.strerror or error}", hint="are the file and its folder yours?"
+        ) from error
+
+
+def error_of(error: DBAPIError, location: StoreLocation) -> RankscopeError:
+    original = error.orig
+    if isinstance(original, sqlite3.Error):
+        return error_of_sqlite(original, location)
+    state, said = getattr(original, "sqlstate", None) or "", str(original).strip().partition("\n")[0]
+    if state.startswith("53"):
+        return UnfinishedError(f"the store {location} has no room or no memory left: {said}", hint="ask who runs it")
+    if state in ("42501", "25006"):
+        return InputError(
+            f"the store {location} cannot be written: {said}", hint="the user of the address may only read"
+        )
+    if state == "55P03":
+        words = "is locked by another program, which was waited for"
+        return UnfinishedError(f"the store {location} {words}", hint="try again later")
+    if "does not exist" in said and "database" in said:
+        return InputError(
+            f"the store {location} cannot be opened: {said}", hint="who runs the server makes it: createdb NAME"
+        )
+    if "authentication" in said or "password" in said or state.startswith("28"):
+        return InputError(f"the store {location} cannot be opened: {said}", hint=f"is {VARIABLE} right?")
+    return UnfinishedError(
+        f"the store {location} does not answer as it should: {said}", hint=f"is the address in {VARIABLE} right?"
+    )
+
+
+def error_of_sqlite(error: sqlite3.Error, location: StoreLocation) -> RankscopeError:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return damaged(location, str(error))
+    for known, (kind, words, hint) in _BY_SQLITE.items():
+        if name.startswith(known):
+            return kind(f"the store {location} {words}", hint=hint)
+    return UnfinishedError(f"the store {location}: {error}", hint="`rankscope store check` looks at all of it")
+
+
+# Migrations
+
+
+def schema_of(connection: sa.Connection) -> str | None:
+    """Return the newest migration that a store has been through; None where it has no tables."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return None if found is None else str(found)
+
+
+def check_schema(version: str | None, connection: sa.Connection, location: StoreLocation) -> None:
+    """Refuse a store that a newer program has written, and the database of another program."""
+    if version is None or version == SCHEMA_VERSION:
+        return
+    is_ours = re.fullmatch(r"\d{4}", version) and sa.inspect(connection).has_table(meta.name)
+    if not is_ours:
+        raise InputError(
+            f"{location} holds the tables of another program", hint="a store needs a database of its own: createdb NAME"
+        )
+    if version > SCHEMA_VERSION:
+        by = connection.execute(sa.select(meta.c.value).where(meta.c.key == "migrated_by")).scalar_one_or_none()
+        raise InputError(
+            f"the store {location} was written by Rankscope {by or 'of a newer version'} (tables {version}), and this "
+            f"is {__version__} (tables {SCHEMA_VERSION})",
+            hint=f"install Rankscope {by or 'of a newer version'} or newer: pip install --upgrade rankscope",
+        )
+
+
+def migrate(engine: sa.Engine, location: StoreLocation) -> None:
+    """Bring the tables of a store to what this program needs; of a store that has some, a copy is kept before."""
+    if location.path is None:
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            bring_up_to_date(connection, location)
+        return
+    with folder_lock(location.path.parent):
+        with engine.connect() as connection:
+            version = schema_of(connection)
+        if version is not None and version < SCHEMA_VERSION:
+            copy_before(engine, location.path)
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            bring_up_to_date(connection, location)
+
+
+def bring_up_to_date(connection: sa.Connection, location: StoreLocation) -> None:
+    version = schema_of(connection)
+    check_schema(version, connection, location)
+    if version == SCHEMA_VERSION:
+        return  # another program was faster
+    upgrade(connection)
+    facts = {"schema": SCHEMA_VERSION, "migrated_by": __version__}
+    if version is None:
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        facts |= {"created_by": __version__, "created": now, "store_id": os.urandom(16).hex()}
+    connection.execute(sa.delete(meta).where(meta.c.key.in_(facts)))
+    connection.execute(sa.insert(meta), [{"key": key, "value": value} for key, value in facts.items()])
+
+
+def copy_before(engine: sa.Engine, path: Path) -> None:
+    """Keep a store as it is before its tables are changed, whole or not at all."""
+    copy = path.with_name(f"{path.name}.before-{SCHEMA_VERSION}")
+    half = copy.with_name(f"{copy.name}.tmp")
+    half.unlink(missing_ok=True)
+    with closing(engine.raw_connection()) as plain:  # it has no transaction
+        plain.cursor().execute("VACUUM INTO ?", (os.fspath(half),))
+    half.replace(copy)
+
+
+def use_log(engine: sa.Engine, location: StoreLocation) -> None:
+    """Let writers write to a log (WAL), so that readers need not wait; a new file, or a backup, does not do so yet."""
+    if location.path is None:
+        return
+    with closing(engine.raw_connection()) as plain:  # it has no transaction
+        if plain.cursor().execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            with folder_lock(location.path.parent):
+                plain.cursor().execute("PRAGMA journal_mode=WAL")
+
+
+@contextmanager
+def folder_lock(folder: Path) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # not on Windows, where SQLite's own lock has to do
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    deadline = time.monotonic() + MIGRATION_S
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise UnfinishedError(
+                        f"the store in {folder} is being changed by another program", hint="try again later"
+                    ) from None
+                time.sleep(0.02)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def upgrade(connection: sa.Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "rankscope:store/migrations")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,107 @@
+"""Stored judgments as they were at one moment: a snapshot that is never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import sqlalchemy as sa
+from msgspec import field
+
+from rankscope.data.qrels import Qrels
+from rankscope.data.sources import Origin
+from rankscope.errors import UnknownNameError, did_you_mean
+from rankscope.records import Record, from_builtins
+from rankscope.store.blobs import get_blob, insert_if_new, put_blob, row_dict
+from rankscope.store.columns import qrels_bytes, qrels_rows_of
+from rankscope.store.schema import canonical_json
+from rankscope.store.schema import qrels as qrels_table
+
+if TYPE_CHECKING:
+    from rankscope.store.store import Store
+
+LabelKind = Literal["people", "judge", "clicks"]
+"""Who the labels come from; labels of two kinds are never merged."""
+
+
+class StoredQrels(Record, kw_only=True):
+    """Judgments as the store has them; `store.qrels.judgments` reads them."""
+
+    number: int
+    digest: str
+    judgments_sha256: str
+    name: str
+    kind: LabelKind
+    facts: dict[str, Any] = field(default_factory=dict)
+    """The rule and the task that they came from, and counts."""
+    stored: str
+
+    @property
+    def short(self) -> str:
+        return self.digest[:8]
+
+
+_COLUMNS: sa.Select[Any] = sa.select(
+    qrels_table.c.id.label("number"),
+    *(qrels_table.c[name] for name in ("digest", "judgments_sha256", "name", "kind", "facts", "stored")),
+)
+
+
+class QrelsTable:
+    """The snapshots of judgments of a store, as `store.qrels`."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def add(
+        self, qrels: Qrels, *, name: str, kind: LabelKind = "people", facts: dict[str, Any] | None = None
+    ) -> StoredQrels:
+        """Keep judgments as the newest of their name; where the newest are these, they are returned as they are."""
+        data, now = qrels_bytes(qrels.rows), self.store.clock()
+        counts = {"n_queries": len(qrels), "n_judgments": len(qrels.rows)}
+        with self.store.writing() as connection:
+            sha256 = put_blob(connection, data, kind="qrels", now=now)
+            newest = connection.execute(newest_of(name)).first()
+            if newest is not None and (newest.judgments_sha256, newest.kind) == (sha256, kind):
+                return stored_qrels(newest)
+            # with the one before in it, judgments that are taken back to what they were are the newest again
+            content = [sha256, name, kind, None if newest is None else newest.digest]
+            digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+            row = {"digest": digest, "judgments_sha256": sha256, "name": name, "kind": kind, "stored": now}
+            insert_if_new(connection, qrels_table, {**row, "facts": {**counts, **(facts or {})}})
+            return stored_qrels(connection.execute(_COLUMNS.where(qrels_table.c.digest == digest)).one())
+
+    def list(self, *, name: str | None = None) -> tuple[StoredQrels, ...]:
+        """Return all snapshots, or those of a name, in the order in which they were stored."""
+        wanted = _COLUMNS if name is None else _COLUMNS.where(qrels_table.c.name == name)
+        with self.store.reading() as connection:
+            return tuple(stored_qrels(row) for row in connection.execute(wanted.order_by(qrels_table.c.id)))
+
+    def find(self, reference: str) -> StoredQrels:
+        """Return the newest snapshot of a name, or the one with a number or the beginning of a hash."""
+        with self.store.reading() as connection:
+            row = connection.execute(newest_of(reference)).first()
+            if row is None and reference.isdigit() and len(reference) < 8:
+                row = connection.execute(_COLUMNS.where(qrels_table.c.id == int(reference))).first()
+            elif row is None and re.fullmatch("[0-9a-f]{4,64}", reference):
+                row = connection.execute(_COLUMNS.where(qrels_table.c.digest.startswith(reference))).first()
+        if row is not None:
+            return stored_qrels(row)
+        known = sorted({each.name for each in self.list()})
+        hint = did_you_mean(reference, known) or (f"there are {', '.join(known)}" if known else "")
+        raise UnknownNameError(f"the store has no qrels {reference!r}", hint=hint)
+
+    def judgments(self, stored: StoredQrels) -> Qrels:
+        with self.store.reading() as connection:
+            rows = qrels_rows_of(get_blob(connection, stored.judgments_sha256))
+        origin = Origin(f"qrels {stored.number} of the store", "store", lambda: stored.judgments_sha256)
+        return Qrels(rows, origin=origin)
+
+
+def newest_of(name: str) -> sa.Select[Any]:
+    return _COLUMNS.where(qrels_table.c.name == name).order_by(qrels_table.c.id.desc()).limit(1)
+
+
+def stored_qrels(row: sa.Row[Any]) -> StoredQrels:
+    return from_builtins(StoredQrels, row_dict(row))

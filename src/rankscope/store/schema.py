@@ -1,0 +1,278 @@
+"""The tables of a store, the same for SQLite and PostgreSQL.
+
+Facts (blobs, runs, qrels) are never changed. Scores are a cache: they can be dropped and computed again. Tags,
+judgments, results of targets and alerts are only ever added to; the newest row is the one that holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.types import TypeDecorator
+
+SCHEMA_VERSION = "0001"
+"""The newest migration in migrations/versions."""
+
+_ODD = re.compile("[\\\\\x00\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\(\\|u[0-9a-f]{4})")
+
+
+def escape_text(text: str) -> str:
+    r"""Return a text that every database takes: NUL and half characters become `\uXXXX`, a backslash two."""
+    return _ODD.sub(lambda odd: r"\\" if odd[0] == "\\" else rf"\u{ord(odd[0]):04x}", text)
+
+
+def unescape_text(text: str) -> str:
+    return _ESCAPED.sub(lambda found: "\\" if found[1] == "\\" else chr(int(found[1][1:], 16)), text)
+
+
+class AnyText(TypeDecorator[str]):
+    """A text of others: ids and names may hold bytes that are no text, and NUL."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else escape_text(value)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else unescape_text(value)
+
+
+class JsonText(TypeDecorator[Any]):
+    """Dicts, lists, texts and numbers as JSON in ASCII; jsonb would refuse half characters and NUL in ids."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else canonical_json(value)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+        return None if value is None else json.loads(value)
+
+
+def canonical_json(value: Any) -> str:
+    """Return the one JSON text that equal values have, from which hashes are made."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+_SHA = sa.String(64)
+
+
+def table(name: str, *columns: Any) -> sa.Table:
+    """Return a table; in SQLite, too, a number is not given again after its row was removed."""
+    made = sa.Table(name, metadata, *columns)
+    if any(column.autoincrement is True for column in made.columns):
+        made.dialect_options["sqlite"]["autoincrement"] = True
+    return made
+
+
+def number(name: str = "id") -> sa.Column[Any]:
+    """Return a key that the store counts up and never gives twice."""
+    return sa.Column(name, sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True)
+
+
+def time(name: str, *, nullable: bool = False) -> sa.Column[Any]:
+    """Return a time, in UTC as ISO 8601 with microseconds."""
+    return sa.Column(name, sa.String(32), nullable=nullable)
+
+
+def text(name: str, *, nullable: bool = False) -> sa.Column[Any]:
+    return sa.Column(name, AnyText, nullable=nullable)
+
+
+def json_value(name: str, *, nullable: bool = False) -> sa.Column[Any]:
+    return sa.Column(name, JsonText, nullable=nullable)
+
+
+def reference(name: str, target: str, *, nullable: bool = False) -> sa.Column[Any]:
+    kind = _SHA if target == "blob.sha256" else sa.BigInteger().with_variant(sa.Integer, "sqlite")
+    return sa.Column(name, kind, sa.ForeignKey(target), nullable=nullable, index=True)
+
+
+meta = table("meta", sa.Column("key", sa.String(64), primary_key=True), text("value"))
+
+blob = table(
+    "blob",
+    sa.Column("sha256", _SHA, primary_key=True),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("n_bytes", sa.BigInteger, nullable=False),
+    sa.Column("n_chunks", sa.Integer, nullable=False),
+    time("stored"),
+)
+blob_chunk = table(
+    "blob_chunk",
+    sa.Column("sha256", _SHA, sa.ForeignKey("blob.sha256"), primary_key=True),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+
+collection = table("collection", number(), text("name"), time("stored"), sa.UniqueConstraint("name"))
+collection_version = table(
+    "collection_version",
+    number(),
+    reference("collection_id", "collection.id"),
+    sa.Column("version", _SHA, nullable=False),
+    sa.Column("queries_sha256", _SHA, nullable=False, index=True),
+    sa.Column("docs_sha256", sa.String(64), nullable=False),
+    sa.Column("qrels_sha256", sa.String(64), nullable=False),
+    json_value("counts"),
+    time("stored"),
+    sa.UniqueConstraint("collection_id", "version"),
+)
+query = table(
+    "query",
+    number(),
+    sa.Column("queries_sha256", _SHA, nullable=False),
+    text("query"),
+    text("text", nullable=True),
+    json_value("attributes"),
+    sa.UniqueConstraint("queries_sha256", "query"),
+)
+doc = table(
+    "doc",
+    number(),
+    reference("collection_id", "collection.id"),
+    text("doc"),
+    sa.Column("sha256", _SHA, nullable=False),
+    text("title"),
+    text("text"),
+    json_value("fields"),
+    sa.UniqueConstraint("collection_id", "doc", "sha256"),
+)
+
+system = table("system", number(), text("name"), text("type"), sa.UniqueConstraint("name", "type"))
+config = table(
+    "config",
+    number(),
+    sa.Column("sha256", _SHA, nullable=False),
+    json_value("value"),
+    sa.UniqueConstraint("sha256"),
+)
+run = table(
+    "run",
+    number(),
+    sa.Column("digest", _SHA, nullable=False),
+    reference("ranking_sha256", "blob.sha256"),
+    reference("system_id", "system.id"),
+    reference("config_id", "config.id"),
+    reference("collection_version_id", "collection_version.id"),
+    reference("asked_sha256", "blob.sha256"),
+    reference("latencies_sha256", "blob.sha256", nullable=True),
+    json_value("facts"),
+    time("started"),
+    time("stored"),
+    sa.UniqueConstraint("digest"),
+)
+qrels = table(
+    "qrels",
+    number(),
+    sa.Column("digest", _SHA, nullable=False),
+    reference("judgments_sha256", "blob.sha256"),
+    text("name"),
+    sa.Column("kind", sa.String(16), nullable=False),
+    json_value("facts"),
+    time("stored"),
+    sa.UniqueConstraint("digest"),
+)
+scores = table(
+    "scores",
+    number(),
+    reference("run_id", "run.id"),
+    reference("qrels_id", "qrels.id"),
+    text("measure"),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("policies_sha256", _SHA, nullable=False),
+    sa.Column("data_sha256", sa.String(64), nullable=False),
+    reference("queries_sha256", "blob.sha256"),
+    reference("vector_sha256", "blob.sha256"),
+    sa.Column("mean", sa.Float(53)),
+    json_value("facts"),
+    sa.UniqueConstraint("run_id", "qrels_id", "measure", "version", "policies_sha256", "data_sha256"),
+)
+comparison = table(
+    "comparison",
+    number(),
+    sa.Column("request_sha256", _SHA, nullable=False),
+    sa.Column("subject_sha256", _SHA, nullable=False),
+    sa.Column("queries_sha256", _SHA, nullable=False, index=True),
+    reference("result_sha256", "blob.sha256"),
+    json_value("pairs"),
+    sa.Column("look", sa.Integer, nullable=False),
+    time("stored"),
+    sa.UniqueConstraint("request_sha256"),
+)
+tag = table(
+    "tag",
+    number(),
+    text("name"),
+    reference("run_id", "run.id", nullable=True),
+    text("who"),
+    time("stored"),
+    sa.Index("ix_tag_name", "name"),
+)
+
+target = table("target", number(), sa.Column("sha256", _SHA, nullable=False), text("name"), json_value("definition"),
+    time("stored"), sa.UniqueConstraint("sha256"),
+)  # fmt: skip
+target_result = table(
+    "target_result",
+    number(),
+    reference("target_id", "target.id"),
+    reference("run_id", "run.id", nullable=True),
+    text("outcome"),
+    json_value("facts"),
+    time("stored"),
+)
+
+guideline = table("guideline", sa.Column("sha256", _SHA, primary_key=True), text("text"), time("stored"))
+judgment = table(
+    "judgment",
+    number(),
+    sa.Column("uuid", sa.String(36), nullable=False),
+    text("collection"),
+    text("task"),
+    text("query"),
+    text("doc"),
+    sa.Column("grade", sa.Float(53)),
+    sa.Column("status", sa.String(16), nullable=False),
+    text("rater"),
+    sa.Column("guideline_sha256", _SHA, sa.ForeignKey("guideline.sha256")),
+    json_value("value"),
+    time("stored"),
+    sa.UniqueConstraint("uuid"),
+    sa.Index("ix_judgment_collection_query", "collection", "query", "doc"),
+)
+
+alert = table(
+    "alert",
+    number(),
+    text("name"),
+    json_value("facts"),
+    time("opened"),
+    time("recovered", nullable=True),
+    sa.Index("ix_alert_name", "name"),
+)
+notification = table(
+    "notification",
+    number(),
+    reference("alert_id", "alert.id"),
+    text("notifier"),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    time("sent", nullable=True),
+    text("failure"),
+    time("stored"),
+)

@@ -1,0 +1,199 @@
+"""The store of a project: what is kept of runs, judgments, scores and comparisons, each behind a small interface."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import sqlalchemy as sa
+
+from rankscope.errors import InputError
+from rankscope.store.alerts import AlertTable
+from rankscope.store.comparisons import ComparisonTable
+from rankscope.store.engine import (
+    BUSY_S,
+    StoreLocation,
+    check_file,
+    check_schema,
+    connect,
+    find_store,
+    in_words,
+    location_of,
+    migrate,
+    schema_of,
+    use_log,
+)
+from rankscope.store.qrels import QrelsTable
+from rankscope.store.runs import RunTable
+from rankscope.store.schema import SCHEMA_VERSION
+from rankscope.store.scores import ScoreTable
+from rankscope.store.tags import TagTable
+from rankscope.store.texts import TextTable
+
+
+def utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+class Store:
+    """An open store; `open_store` opens one.
+
+    Whatever writes does so in one transaction: after a method has returned, what it kept survives a kill of the
+    process; one that did not return has kept nothing.
+    """
+
+    def __init__(
+        self, engine: sa.Engine, location: StoreLocation, *, read_only: bool, clock: Callable[[], str] = utc_now
+    ) -> None:
+        self.engine = engine
+        self.location = location
+        self.read_only = read_only
+        self.clock = clock
+        """Returns the time, in UTC as ISO 8601 with microseconds."""
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Give a connection that sees one state of the store, whatever others write meanwhile."""
+        with in_words(self.location), self.engine.connect() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """Give a connection whose changes are all kept at the end, or none of them."""
+        if self.read_only:
+            raise InputError(f"the store {self.location} was opened for reading only")
+        with (
+            in_words(self.location),
+            self.engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @cached_property
+    def runs(self) -> RunTable:
+        return RunTable(self)
+
+    @cached_property
+    def qrels(self) -> QrelsTable:
+        return QrelsTable(self)
+
+    @cached_property
+    def scores(self) -> ScoreTable:
+        return ScoreTable(self)
+
+    @cached_property
+    def comparisons(self) -> ComparisonTable:
+        return ComparisonTable(self)
+
+    @cached_property
+    def tags(self) -> TagTable:
+        return TagTable(self)
+
+    @cached_property
+    def alerts(self) -> AlertTable:
+        return AlertTable(self)
+
+    @cached_property
+    def texts(self) -> TextTable:
+        return TextTable(self)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.location)!r})"
+
+
+def open_store(
+    where: str | os.PathLike[str] | StoreLocation | None = None,
+    *,
+    create: bool = False,
+    read_only: bool = False,
+    clock: Callable[[], str] = utc_now,
+    timeout_s: float = BUSY_S,
+) -> Store:
+    """Open a store, and bring its tables up to date.
+
+    Parameters
+    ----------
+    where
+        A file, the folder of a project, or `postgresql://…`; by default what the environment variable RANKSCOPE_STORE
+        names, else the nearest `.rankscope/store.db` from the current folder upwards.
+    create
+        Make it where there is none.
+    read_only
+        Only read; nothing is changed, not even the tables of an older version.
+    clock
+        Returns the time that is written beside what is kept.
+    timeout_s
+        How long to wait for another program that writes.
+
+    Raises
+    ------
+    InputError
+        There is no store, it is damaged, or a newer version of Rankscope has written it.
+    UnfinishedError
+        It is locked, or the disk is full.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> with rs.open_store("kept.db", create=True) as store:
+    ...     qrels = store.qrels.add(rs.Qrels({"q1": {"d1": 1}}), name="first")
+    ...     store.qrels.judgments(qrels)["q1"]
+    {'d1': 1.0}
+    """
+    location = where if isinstance(where, StoreLocation) else find_store() if where is None else location_of(where)
+    if location is None and create:
+        location = location_of(Path.cwd())
+    if location is None or not (create or location.exists):
+        named = f" at {location}" if location else ", neither here nor in a folder above"
+        raise InputError(
+            f"there is no store{named}",
+            hint="`rankscope run` makes one beside the project file; --store PATH names another place",
+        )
+    if location.path is not None:
+        if create and not read_only:
+            with in_words(location):
+                location.path.parent.mkdir(parents=True, exist_ok=True)
+        check_file(location.path)
+    engine = connect(location, read_only=read_only, timeout_s=timeout_s)
+    try:
+        prepare(engine, location, read_only=read_only)
+    except BaseException:
+        engine.dispose()
+        raise
+    return Store(engine, location, read_only=read_only, clock=clock)
+
+
+def prepare(engine: sa.Engine, location: StoreLocation, *, read_only: bool) -> None:
+    with in_words(location):
+        with engine.connect() as connection:
+            version = schema_of(connection)
+            check_schema(version, connection, location)
+        if read_only and version != SCHEMA_VERSION:
+            which = "no tables yet" if version is None else "the tables of an older version"
+            raise InputError(
+                f"the store {location} has {which}, and may only be read",
+                hint="open it once with the right to write: any command that stores something does so",
+            )
+        if not read_only:
+            use_log(engine, location)
+        if version != SCHEMA_VERSION:
+            migrate(engine, location)

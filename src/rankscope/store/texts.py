@@ -1,0 +1,106 @@
+"""The words behind ids: texts and attributes of queries, titles and texts of docs that a stored run or qrels name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankscope.records import Record
+from rankscope.store.blobs import insert_all_new, insert_if_new
+from rankscope.store.schema import canonical_json, collection, doc, query
+
+if TYPE_CHECKING:
+    from rankscope.store.store import Store
+
+MAX_TEXT = 20_000
+"""Of a doc's text, so many characters are kept."""
+AT_A_TIME = 500
+
+
+class StoredQuery(Record):
+    """What was asked."""
+
+    text: str | None = None
+    attributes: dict[str, Any] = {}  # noqa: RUF012 (msgspec copies it)
+
+
+class StoredDoc(Record):
+    """What is known of a doc."""
+
+    title: str = ""
+    text: str = ""
+    fields: dict[str, Any] = {}  # noqa: RUF012 (as above)
+
+
+def queries_sha256(queries: Mapping[str, StoredQuery]) -> str:
+    """Return what stands for a set of queries: their ids and texts; the attributes may be added to."""
+    return hashlib.sha256(canonical_json({name: query.text for name, query in queries.items()}).encode()).hexdigest()
+
+
+def put_queries(connection: sa.Connection, queries: Mapping[str, StoredQuery]) -> str:
+    sha256 = queries_sha256(queries)
+    if connection.execute(sa.select(query.c.id).where(query.c.queries_sha256 == sha256).limit(1)).first() is None:
+        insert_all_new(
+            connection,
+            query,
+            [
+                {"queries_sha256": sha256, "query": name, "text": each.text, "attributes": each.attributes}
+                for name, each in queries.items()
+            ],
+        )
+    return sha256
+
+
+def put_docs(connection: sa.Connection, collection_id: int, docs: Mapping[str, StoredDoc]) -> None:
+    rows = []
+    for name, each in docs.items():
+        row = {"title": each.title, "text": each.text[:MAX_TEXT], "fields": each.fields}
+        sha256 = hashlib.sha256(canonical_json(row).encode()).hexdigest()
+        rows.append({"collection_id": collection_id, "doc": name, "sha256": sha256, **row})
+    insert_all_new(connection, doc, rows)
+
+
+class TextTable:
+    """Texts of queries and docs, as `store.texts`."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def queries(self, sha256: str) -> dict[str, StoredQuery]:
+        """Return the queries of a version of a collection, in the order given."""
+        wanted = sa.select(query).where(query.c.queries_sha256 == sha256).order_by(query.c.id)
+        with self.store.reading() as connection:
+            return {row.query: StoredQuery(row.text, row.attributes) for row in connection.execute(wanted)}
+
+    def add_docs(self, collection_name: str, docs: Mapping[str, StoredDoc]) -> None:
+        with self.store.writing() as connection:
+            put_docs(connection, collection_id_of(connection, collection_name, self.store.clock()), docs)
+
+    def known_docs(self, collection_name: str) -> frozenset[str]:
+        """Return the ids of the docs of a collection of which something is known."""
+        wanted = sa.select(doc.c.doc).join(collection).where(collection.c.name == collection_name)
+        with self.store.reading() as connection:
+            return frozenset(connection.execute(wanted).scalars())
+
+    def docs(self, collection_name: str, names: Iterable[str]) -> dict[str, StoredDoc]:
+        """Return what is known of docs, by id; of one that was changed, what came last."""
+        wanted = list(dict.fromkeys(names))
+        found: dict[str, StoredDoc] = {}
+        with self.store.reading() as connection:
+            for at in range(0, len(wanted), AT_A_TIME):
+                rows = connection.execute(
+                    sa.select(doc)
+                    .join(collection)
+                    .where(collection.c.name == collection_name, doc.c.doc.in_(wanted[at : at + AT_A_TIME]))
+                    .order_by(doc.c.id)
+                )
+                found |= {row.doc: StoredDoc(row.title, row.text, row.fields) for row in rows}
+        return found
+
+
+def collection_id_of(connection: sa.Connection, name: str, now: str) -> int:
+    insert_if_new(connection, collection, {"name": name, "stored": now})
+    return int(connection.execute(sa.select(collection.c.id).where(collection.c.name == name)).scalar_one())

@@ -4,6 +4,8 @@ import bz2
 import gzip
 import json
 import lzma
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import zstandard
 from hypothesis import HealthCheck, settings
 
 from rankscope.native import load_kernel
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 settings.register_profile(
     "rankscope",
@@ -106,3 +110,41 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real files, shared/data beside the repository, is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """Give a real PostgreSQL server, for all tests of a worker."""
+    from postgres import NoPostgresError, running_server
+
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(running_server())
+        except NoPostgresError as error:
+            pytest.skip(str(error))
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_address(request, tmp_path):
+    """Return where a store is, a file or an address, with tables and nothing in them: once in SQLite, once in PostgreSQL."""
+    from rankscope.store import open_store
+
+    if request.param == "sqlite":
+        path = tmp_path / ".rankscope" / "store.db"
+        open_store(path, create=True).close()
+        yield str(path)
+        return
+    server = request.getfixturevalue("postgres_server")
+    address = server.new_store()
+    yield address
+    server.drop(address)
+
+
+@pytest.fixture
+def store(store_address):
+    """Return an open store, in SQLite and again in PostgreSQL."""
+    from rankscope.store import open_store
+
+    with open_store(store_address) as opened:
+        yield opened

@@ -8,6 +8,7 @@ above the results: `VIEWS` names it, and it is loaded when somebody asks for it.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import OptionError
@@ -34,6 +35,10 @@ VIEWS: Registry[Any] = Registry(
     },
 )
 """How each kind of result is shown."""
+ANSWERS: Registry[Callable[[Any], str]] = Registry(
+    "answer", {"Scores": Entry("rankscope.report.best_mean:best_sentence")}
+)
+"""What a result says in one sentence, where its JSON holds that as well."""
 
 
 class Shown:

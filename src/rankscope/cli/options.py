@@ -15,13 +15,17 @@ from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import Later, show, words
 from rankscope.data.loading import ReadOptions
-from rankscope.errors import OptionError, did_you_mean, shorten
+from rankscope.errors import OptionError, RankscopeError, did_you_mean, give_warning, shorten
 from rankscope.progress import Progress
 from rankscope.registry import load_object
 from rankscope.report.table import Table
+from rankscope.store_file import nearest_store
 
 if TYPE_CHECKING:
+    from rankscope.analysis.rankings import Rankings
     from rankscope.comparison.gate import GatePolicy, GateResult
+    from rankscope.comparison.records import Comparison
+    from rankscope.measures.scores import Scores
     from rankscope.report.charts import ChartSource
     from rankscope.report.document import Report
     from rankscope.report.render import Form
@@ -214,10 +218,46 @@ def check_ending(path: str, written: Iterable[str]) -> None:
         raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 
+SHOWN_RUNS = 4
+"""More stored runs than this are counted."""
+
+
+def add_store_option(parser: argparse.ArgumentParser) -> None:
+    where = "the store (default: RANKSCOPE_STORE, else the nearest .rankscope/store.db from here upwards)"
+    parser.add_argument("--store", metavar="WHERE", help=where)
+
+
 def add_store_options(parser: argparse.ArgumentParser, *, default: str) -> None:
     where = f"keep what is found in this store: a file, a folder or postgresql://… (default: {default})"
     parser.add_argument("--store", metavar="WHERE", help=where)
     parser.add_argument("--no-store", action="store_true", help="keep nothing")
+
+
+def keep_files(
+    args: argparse.Namespace, rankings: Rankings, scores: Scores, comparison: Comparison | None = None
+) -> int | None:
+    """Keep what was evaluated in the store asked for, else in the nearest, if there is one; say so on stderr.
+
+    Return which comparison on these queries it is, where it is one. Where a store that nobody asked for by name fails,
+    that is a warning.
+    """
+    where = args.store or nearest_store()
+    if args.no_store or where is None:
+        return None
+    from rankscope.experiment.keep import keep_files as keep
+    from rankscope.store import open_store
+
+    try:
+        with open_store(where, create=args.store is not None) as store:
+            runs, looked = keep(store, rankings, scores, comparison=comparison)
+    except RankscopeError as error:
+        if args.store is not None:
+            raise
+        give_warning(f"nothing was kept in the store: {error.message}")
+        return None
+    names = ", ".join(f"{run.system} {run.short}" for run in runs) if len(runs) <= SHOWN_RUNS else f"{len(runs)} runs"
+    show(f"stored: {names}", file=sys.stderr)
+    return None if looked is None else looked.look
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
@@ -347,7 +387,7 @@ def command_line(args: argparse.Namespace) -> str:
     return shlex.join(["rankscope", *args.given])
 
 
-def progress_on(stream: TextIO) -> Progress | None:
+def progress_on(stream: TextIO, what: str = "reading") -> Progress | None:
     """Return a function that draws progress, where somebody is watching."""
     if not stream.isatty():
         return None
@@ -360,7 +400,7 @@ def progress_on(stream: TextIO) -> Progress | None:
             return
         last = now
         share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"
-        stream.write(f"\r\x1b[Kreading {share}" if done < total else "\r\x1b[K")
+        stream.write(f"\r\x1b[K{what} {share}" if done < total else "\r\x1b[K")
         stream.flush()
 
     return show

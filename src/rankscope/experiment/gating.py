@@ -197,7 +197,9 @@ def runs_to_keep(
                 measured = measured_queries(session, current.run)
                 session.split = replace(session.split, measured=measured)
                 docs = dict.fromkeys(current.run.rows.doc)
-                scores, _, _ = score_runs(session, {system: current.run}, docs, baseline=None, problems={}, anyway=True)
+                scores, _, _ = score_runs(
+                    session, {system: current.run}, {}, docs, baseline=None, problems={}, anyway=True
+                )
                 if scores is None:
                     raise InputError(f"{system} has retrieved nothing at all on {name}", hint=RUN_FIRST)
                 definition = MeasureDefinition.of(project.primary, scores.policies, project.profile)
@@ -376,7 +378,7 @@ def of_session(session: CollectionSession, notes: list[str]) -> Sources:
         problems = {name: f"{finding.message}." for name, finding in unknown.items()}
         docs = {doc: None for found in retrieved.values() for doc in found}
         first = next(iter(runs))
-        _, comparison, noted = score_runs(session, runs, docs, baseline=first, problems=problems, anyway=False)
+        _, comparison, noted = score_runs(session, runs, {}, docs, baseline=first, problems=problems, anyway=False)
         notes.extend(noted)
         if comparison is None:
             raise InputError("there are not two runs to compare")

@@ -36,7 +36,7 @@ def report_of(checked: TargetsReport, *, command: str = "") -> Report:
     if len(places(checked)) > 1:
         first.append(TableBlock("By run", table_by_run(checked)))
     first += outcome_blocks(checked, "failed", "What fails")
-    first += outcome_blocks(checked, "quarantined", "In quarantine: it fails, which does not count yet")
+    first += outcome_blocks(checked, "quarantined", "In quarantine, so that it does not count yet")
     sections = [Section("Graded measures", tuple(mean_blocks(checked)))]
     if checked.notes:
         sections.append(Section("What must be known of the numbers", (Bullets("", checked.notes),)))
@@ -60,16 +60,18 @@ def answer_block(checked: TargetsReport) -> VerdictBlock:
     is_one = len(places(checked)) == 1
     things = counted(counts.total, "target" if is_one else "check")
     scope = "" if is_one else f" ({counted(len(checked.targets), 'target')}, {counted(len(places(checked)), 'run')})"
-    if counts.failed:
+    if counts.total == 1 and not counts.quarantined:
+        headline = f"The only target {'fails' if counts.failed else 'passes'}."
+    elif counts.failed:
         headline = f"{counts.failed} of {things} {'fails' if counts.failed == 1 else 'fail'}{scope}."
     elif counts.quarantined:
         verb = "is" if counts.quarantined == 1 else "are"
         headline = f"No target fails{scope}; {counts.quarantined} of {counts.total} {verb} in quarantine."
     else:
-        headline = f"All {things} pass{scope}." if counts.total > 1 else "The only target passes."
+        headline = f"All {things} pass{scope}."
     mark: Mark = "fails" if counts.failed else "look" if counts.quarantined else "fine"
     cautions = tuple(
-        f"The quarantine of {target.name} ended on {target.quarantine_until}: it counts again."
+        f"The quarantine of “{target.name}” ended on {target.quarantine_until}: it counts again."
         for target in checked.targets
         if target.quarantine_ended(checked.checked_on)
         and any(one.target == target.name and one.outcome == "failed" for one in checked.results)

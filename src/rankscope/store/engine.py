@@ -1,16 +1,19 @@
 """Opening a store: where it is, the connection to SQLite or PostgreSQL, migrations, and errors in words.
 
 SQLite: WAL, foreign keys, `BEGIN IMMEDIATE` for whatever writes, synchronous FULL: what was acknowledged survives a
-kill and a loss of power. PostgreSQL: READ COMMITTED, where unique constraints decide who was first.
+kill and a loss of power. PostgreSQL: whatever writes takes one lock of its own, as in SQLite, so that numbers are given
+in the order in which rows appear, and two programs never wait for one another in a circle.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,31 +26,19 @@ from rankscope._version import __version__
 from rankscope.errors import InputError, OptionError, RankscopeError, UnfinishedError
 from rankscope.records import Record
 from rankscope.store.schema import SCHEMA_VERSION, meta
+from rankscope.store_file import FILE, FOLDER, VARIABLE, nearest_store
 
-VARIABLE = "RANKSCOPE_STORE"
-FOLDER = ".rankscope"
-FILE = "store.db"
 BUSY_S = 10
 """How long a writer waits for another one."""
-MIGRATION_LOCK = 7_263_551_901
-"""The number of PostgreSQL's advisory lock under which one process at a time migrates."""
-NETWORK_FILE_SYSTEMS = frozenset(
-    {
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb",
-        "smb2",
-        "smb3",
-        "smbfs",
-        "9p",
-        "afs",
-        "ncpfs",
-        "fuse.sshfs",
-        "fuse.s3fs",
-        "fuse.rclone",
-    }
-)
+MIGRATION_S = 600
+"""How long a program waits for another one that brings the tables up to date."""
+WRITE_LOCK = 7_263_551_901
+"""The number of PostgreSQL's advisory lock under which one transaction at a time writes."""
+NETWORK_FILE_SYSTEMS = frozenset({
+    "9p", "afs", "beegfs", "ceph", "cifs", "davfs", "fuse.ceph", "fuse.davfs2", "fuse.gcsfuse", "fuse.glusterfs",
+    "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2",
+    "pvfs2", "smb", "smb2", "smb3", "smbfs",
+})  # fmt: skip
 
 
 class StoreLocation(Record):
@@ -58,7 +49,9 @@ class StoreLocation(Record):
 
     def __str__(self) -> str:
         """Return the place as it may be printed: without a password."""
-        return str(self.path) if self.path is not None else sa.make_url(self.url).render_as_string(hide_password=True)
+        if self.path is not None:
+            return str(self.path)
+        return sa.make_url(self.url).set(drivername="postgresql").render_as_string(hide_password=True)
 
     @property
     def exists(self) -> bool:
@@ -67,12 +60,8 @@ class StoreLocation(Record):
 
 def find_store(folder: str | os.PathLike[str] = ".") -> StoreLocation | None:
     """Return the store that `RANKSCOPE_STORE` names, else the nearest one from a folder upwards, or None."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        return location_of(named)
-    start = Path(folder).absolute()
-    found = (parent / FOLDER / FILE for parent in (start, *start.parents))
-    return next((StoreLocation(path) for path in found if path.is_file()), None)
+    found = nearest_store(os.fspath(folder))
+    return None if found is None else location_of(found)
 
 
 def location_of(where: str | os.PathLike[str]) -> StoreLocation:
@@ -81,15 +70,17 @@ def location_of(where: str | os.PathLike[str]) -> StoreLocation:
     if "://" in given:
         return StoreLocation(url=checked_url(given))
     path = Path(given)
-    if path.is_dir():
-        path = path / FILE if path.name == FOLDER else path / FOLDER / FILE
+    if path.name == FOLDER and not path.is_file():
+        path /= FILE
+    elif path.is_dir():
+        path = path / FOLDER / FILE
     return StoreLocation(path.absolute())
 
 
 def checked_url(given: str) -> str:
     try:
         url = sa.make_url(given)
-    except sa.exc.ArgumentError:
+    except (sa.exc.ArgumentError, ValueError):
         raise OptionError(
             "the address of the store cannot be read", hint="it is postgresql://USER:PASSWORD@HOST/DATABASE"
         ) from None
@@ -101,35 +92,47 @@ def checked_url(given: str) -> str:
     return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
 
 
-def connect(location: StoreLocation, *, read_only: bool) -> sa.Engine:
-    return sqlite_engine(location.path, read_only=read_only) if location.path is not None else postgres_engine(location)
+def connect(location: StoreLocation, *, read_only: bool, timeout_s: float = BUSY_S) -> sa.Engine:
+    if location.path is None:
+        return postgres_engine(location.url, timeout_s=timeout_s)
+    return sqlite_engine(location.path, read_only=read_only, timeout_s=timeout_s)
 
 
-def postgres_engine(location: StoreLocation) -> sa.Engine:
+def postgres_engine(url: str, *, timeout_s: float) -> sa.Engine:
     try:
         import psycopg  # noqa: F401 (SQLAlchemy loads it; here it is only asked whether it is there)
     except ImportError:
         raise OptionError(
             "a store in PostgreSQL needs the package psycopg", hint="pip install 'rankscope[postgres]'"
         ) from None
-    return sa.create_engine(location.url, pool_pre_ping=True, connect_args={"connect_timeout": BUSY_S})
+    engine = sa.create_engine(
+        url, pool_pre_ping=True, pool_timeout=timeout_s, connect_args={"connect_timeout": max(2, round(timeout_s))}
+    )
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        if connection.get_execution_options().get("writes", False):
+            wait = f"SET LOCAL lock_timeout = {max(1, round(timeout_s * 1000))}"
+            connection.exec_driver_sql(f"{wait}; SELECT pg_advisory_xact_lock({WRITE_LOCK})")
+
+    return engine
 
 
-def sqlite_engine(path: Path, *, read_only: bool) -> sa.Engine:
-    mode = "mode=rwc" if not read_only else "mode=ro" if is_shareable(path) else "mode=ro&immutable=1"
+def sqlite_engine(path: Path, *, read_only: bool, timeout_s: float) -> sa.Engine:
+    mode = "mode=rwc" if not read_only else "mode=ro" if needs_shared_files(path) else "mode=ro&immutable=1"
     address = f"file:{quote(os.fsencode(path))}?{mode}"
 
     def open_file() -> sqlite3.Connection:
         # without an isolation level Python leaves transactions alone, and those below are the only ones
-        return sqlite3.connect(address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(address, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False)
 
-    engine = sa.create_engine("sqlite://", creator=open_file, poolclass=sa.QueuePool)
+    # a thread that waits for its turn to write keeps its connection, so there may be as many as there are threads
+    engine = sa.create_engine("sqlite://", creator=open_file, poolclass=sa.QueuePool, max_overflow=-1)
 
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
         connection.execute("PRAGMA foreign_keys=ON")
         if not read_only:
-            connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
 
     @sa.event.listens_for(engine, "begin")
@@ -140,20 +143,24 @@ def sqlite_engine(path: Path, *, read_only: bool) -> sa.Engine:
     return engine
 
 
-def is_shareable(path: Path) -> bool:
-    """Whether SQLite can make the files beside a store through which readers see what others are writing."""
-    beside = path.with_name(path.name + "-shm")
-    return beside.exists() or os.access(path.parent, os.W_OK)
+def needs_shared_files(path: Path) -> bool:
+    """Whether a reader needs the files beside a store through which it sees what others are writing.
+
+    Not where nobody can write: a folder without the right to write in it, and no log of changes that are not in the
+    file yet. One that is there must be read, though SQLite may say that it cannot.
+    """
+    beside = (path.with_name(path.name + ending) for ending in ("-wal", "-shm"))
+    return os.access(path.parent, os.W_OK) or any(each.exists() and each.stat().st_size for each in beside)
 
 
 def file_system_of(path: Path) -> str:
     """Return the type of the file system that a path is on; empty where the system does not say."""
-    found, name = "", ""
+    found, name, place = "", "", path.resolve()
     with suppress(OSError):
         for line in Path("/proc/self/mounts").read_text("utf-8", "surrogateescape").splitlines():
             _, mount, kind, *_ = line.split(" ")
-            mount = mount.encode().decode("unicode_escape")
-            if len(mount) >= len(found) and path.is_relative_to(mount):
+            mount = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), mount)
+            if len(mount) >= len(found) and place.is_relative_to(mount):
                 found, name = mount, kind
     return name
 
@@ -191,7 +198,7 @@ def damaged(location: StoreLocation, why: str) -> InputError:
 
 
 _BY_SQLITE = {
-    "SQLITE_BUSY": (UnfinishedError, "is locked by another program", f"it was waited for {BUSY_S} s: try again later"),
+    "SQLITE_BUSY": (UnfinishedError, "is locked by another program, which was waited for", "try again later"),
     "SQLITE_LOCKED": (UnfinishedError, "is locked by another program", "try again later"),
     "SQLITE_FULL": (UnfinishedError, "cannot grow: the disk is full", "make room and try again; nothing is lost"),
     "SQLITE_IOERR": (
@@ -215,9 +222,9 @@ def in_words(location: StoreLocation) -> Iterator[None]:
         raise error_of(error, location) from error
     except sqlite3.Error as error:
         raise error_of_sqlite(error, location) from error
+    except sa.exc.TimeoutError as error:
+        raise UnfinishedError(f"the store {location} has no connection to spare", hint="try again later") from error
     except OSError as error:
-        if isinstance(error, UnfinishedError):
-            raise
         kind = InputError if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else UnfinishedError
         raise kind(
             f"the store {location}: {error.strerror or error}", hint="are the file and its folder yours?"
@@ -236,7 +243,14 @@ def error_of(error: DBAPIError, location: StoreLocation) -> RankscopeError:
             f"the store {location} cannot be written: {said}", hint="the user of the address may only read"
         )
     if state == "55P03":
-        return UnfinishedError(f"the store {location} is locked by another program", hint="try again later")
+        words = "is locked by another program, which was waited for"
+        return UnfinishedError(f"the store {location} {words}", hint="try again later")
+    if "does not exist" in said and "database" in said:
+        return InputError(
+            f"the store {location} cannot be opened: {said}", hint="who runs the server makes it: createdb NAME"
+        )
+    if "authentication" in said or "password" in said or state.startswith("28"):
+        return InputError(f"the store {location} cannot be opened: {said}", hint=f"is {VARIABLE} right?")
     return UnfinishedError(
         f"the store {location} does not answer as it should: {said}", hint=f"is the address in {VARIABLE} right?"
     )
@@ -259,60 +273,75 @@ def schema_of(connection: sa.Connection) -> str | None:
     """Return the newest migration that a store has been through; None where it has no tables."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    return (
-        str(connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one_or_none() or "") or None
-    )
+    found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return None if found is None else str(found)
 
 
 def check_schema(version: str | None, connection: sa.Connection, location: StoreLocation) -> None:
-    """Refuse a store that a newer program has written."""
-    if version is not None and version > SCHEMA_VERSION:
+    """Refuse a store that a newer program has written, and the database of another program."""
+    if version is None or version == SCHEMA_VERSION:
+        return
+    is_ours = re.fullmatch(r"\d{4}", version) and sa.inspect(connection).has_table(meta.name)
+    if not is_ours:
+        raise InputError(
+            f"{location} holds the tables of another program", hint="a store needs a database of its own: createdb NAME"
+        )
+    if version > SCHEMA_VERSION:
         by = connection.execute(sa.select(meta.c.value).where(meta.c.key == "migrated_by")).scalar_one_or_none()
         raise InputError(
-            f"the store {location} was written by Rankscope {by or 'of a newer version'}, and this is {__version__}",
+            f"the store {location} was written by Rankscope {by or 'of a newer version'} (tables {version}), and this "
+            f"is {__version__} (tables {SCHEMA_VERSION})",
             hint=f"install Rankscope {by or 'of a newer version'} or newer: pip install --upgrade rankscope",
         )
 
 
 def migrate(engine: sa.Engine, location: StoreLocation) -> None:
     """Bring the tables of a store to what this program needs; of a store that has some, a copy is kept before."""
-    with migration_lock(engine, location) as connection:
-        version = schema_of(connection)
-        check_schema(version, connection, location)
-        connection.rollback()
-        if version == SCHEMA_VERSION:
-            return
-        if version is not None and location.path is not None:
-            copy = location.path.with_name(f"{location.path.name}.before-{SCHEMA_VERSION}")
-            copy.unlink(missing_ok=True)
-            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as plain:
-                plain.exec_driver_sql("VACUUM INTO ?", (str(copy),))
-        with connection.begin():
-            upgrade(connection)
-            now = datetime.now(UTC).isoformat(timespec="microseconds")
-            facts = {"schema": SCHEMA_VERSION, "migrated_by": __version__}
-            if version is None:
-                facts |= {"created_by": __version__, "created": now, "store_id": os.urandom(16).hex()}
-            connection.execute(sa.delete(meta).where(meta.c.key.in_(facts)))
-            connection.execute(sa.insert(meta), [{"key": key, "value": value} for key, value in facts.items()])
-
-
-@contextmanager
-def migration_lock(engine: sa.Engine, location: StoreLocation) -> Iterator[sa.Connection]:
-    """Let one process at a time migrate."""
     if location.path is None:
-        with engine.connect() as connection:
-            connection.execute(sa.select(sa.func.pg_advisory_lock(MIGRATION_LOCK)))
-            connection.commit()
-            try:
-                yield connection
-            finally:
-                connection.rollback()
-                connection.execute(sa.select(sa.func.pg_advisory_unlock(MIGRATION_LOCK)))
-                connection.commit()
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            bring_up_to_date(connection, location)
         return
-    with folder_lock(location.path.parent), engine.connect().execution_options(writes=True) as connection:
-        yield connection
+    with folder_lock(location.path.parent):
+        with engine.connect() as connection:
+            version = schema_of(connection)
+        if version is not None and version < SCHEMA_VERSION:
+            copy_before(engine, location.path)
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            bring_up_to_date(connection, location)
+
+
+def bring_up_to_date(connection: sa.Connection, location: StoreLocation) -> None:
+    version = schema_of(connection)
+    check_schema(version, connection, location)
+    if version == SCHEMA_VERSION:
+        return  # another program was faster
+    upgrade(connection)
+    facts = {"schema": SCHEMA_VERSION, "migrated_by": __version__}
+    if version is None:
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        facts |= {"created_by": __version__, "created": now, "store_id": os.urandom(16).hex()}
+    connection.execute(sa.delete(meta).where(meta.c.key.in_(facts)))
+    connection.execute(sa.insert(meta), [{"key": key, "value": value} for key, value in facts.items()])
+
+
+def copy_before(engine: sa.Engine, path: Path) -> None:
+    """Keep a store as it is before its tables are changed, whole or not at all."""
+    copy = path.with_name(f"{path.name}.before-{SCHEMA_VERSION}")
+    half = copy.with_name(f"{copy.name}.tmp")
+    half.unlink(missing_ok=True)
+    with closing(engine.raw_connection()) as plain:  # it has no transaction
+        plain.cursor().execute("VACUUM INTO ?", (os.fspath(half),))
+    half.replace(copy)
+
+
+def use_log(engine: sa.Engine, location: StoreLocation) -> None:
+    """Let writers write to a log (WAL), so that readers need not wait; a new file, or a backup, does not do so yet."""
+    if location.path is None:
+        return
+    with closing(engine.raw_connection()) as plain:  # it has no transaction
+        if plain.cursor().execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            with folder_lock(location.path.parent):
+                plain.cursor().execute("PRAGMA journal_mode=WAL")
 
 
 @contextmanager
@@ -323,8 +352,18 @@ def folder_lock(folder: Path) -> Iterator[None]:
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
+    deadline = time.monotonic() + MIGRATION_S
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise UnfinishedError(
+                        f"the store in {folder} is being changed by another program", hint="try again later"
+                    ) from None
+                time.sleep(0.02)
         yield
     finally:
         os.close(descriptor)

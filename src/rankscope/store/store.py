@@ -14,8 +14,10 @@ from typing import Self
 import sqlalchemy as sa
 
 from rankscope.errors import InputError
+from rankscope.store.alerts import AlertTable
 from rankscope.store.comparisons import ComparisonTable
 from rankscope.store.engine import (
+    BUSY_S,
     StoreLocation,
     check_file,
     check_schema,
@@ -25,6 +27,7 @@ from rankscope.store.engine import (
     location_of,
     migrate,
     schema_of,
+    use_log,
 )
 from rankscope.store.qrels import QrelsTable
 from rankscope.store.runs import RunTable
@@ -56,8 +59,10 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Give a connection that sees one state of the store; where a transaction is open, that one."""
+        """Give a connection that sees one state of the store, whatever others write meanwhile."""
         with in_words(self.location), self.engine.connect() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     @contextmanager
@@ -93,6 +98,10 @@ class Store:
         return TagTable(self)
 
     @cached_property
+    def alerts(self) -> AlertTable:
+        return AlertTable(self)
+
+    @cached_property
     def texts(self) -> TextTable:
         return TextTable(self)
 
@@ -117,6 +126,7 @@ def open_store(
     create: bool = False,
     read_only: bool = False,
     clock: Callable[[], str] = utc_now,
+    timeout_s: float = BUSY_S,
 ) -> Store:
     """Open a store, and bring its tables up to date.
 
@@ -131,6 +141,8 @@ def open_store(
         Only read; nothing is changed, not even the tables of an older version.
     clock
         Returns the time that is written beside what is kept.
+    timeout_s
+        How long to wait for another program that writes.
 
     Raises
     ------
@@ -161,7 +173,7 @@ def open_store(
             with in_words(location):
                 location.path.parent.mkdir(parents=True, exist_ok=True)
         check_file(location.path)
-    engine = connect(location, read_only=read_only)
+    engine = connect(location, read_only=read_only, timeout_s=timeout_s)
     try:
         prepare(engine, location, read_only=read_only)
     except BaseException:
@@ -175,11 +187,13 @@ def prepare(engine: sa.Engine, location: StoreLocation, *, read_only: bool) -> N
         with engine.connect() as connection:
             version = schema_of(connection)
             check_schema(version, connection, location)
-        if version == SCHEMA_VERSION:
-            return
-        if read_only:
+        if read_only and version != SCHEMA_VERSION:
+            which = "no tables yet" if version is None else "the tables of an older version"
             raise InputError(
-                f"the store {location} has the tables of an older version, and may only be read",
+                f"the store {location} has {which}, and may only be read",
                 hint="open it once with the right to write: any command that stores something does so",
             )
-        migrate(engine, location)
+        if not read_only:
+            use_log(engine, location)
+        if version != SCHEMA_VERSION:
+            migrate(engine, location)

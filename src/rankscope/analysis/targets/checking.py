@@ -8,6 +8,7 @@ a typing mistake would fail, or worse pass, for ever.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -69,7 +70,7 @@ def check_targets(
     known.check(targets)
     needed = known.read_lists(targets)
     if docs is not None:
-        known.docs = docs(needed) if callable(docs) else load_docs(docs, only=needed)
+        known.docs = read_docs(docs, needed, {target.field for target in targets if target.kind == "distinct"})
     known.check_docs(targets)
     day = datetime.now(UTC).date() if today is None else today
     checks = Checks(known, measure_of)
@@ -94,6 +95,17 @@ def check_targets(
     return TargetsReport(
         __version__, day, count_results(results, targets), tuple(targets), results, tuple(means), scores.notes
     )
+
+
+def read_docs(docs: Any | DocsOf, needed: AbstractSet[str], fields: AbstractSet[str]) -> DocTable:
+    """Return the docs that are needed; where none of them has a field, all, since others may have it."""
+    if callable(docs):
+        found: DocTable = docs(needed)
+        return found
+    if not isinstance(docs, str | os.PathLike):
+        return load_docs(docs)
+    few = load_docs(docs, only=needed)
+    return few if fields <= set(few.fields) else load_docs(docs)
 
 
 def measures_of(targets: Iterable[Target], profile: str | None = None) -> tuple[str, ...]:
@@ -133,11 +145,11 @@ class Found(Record):
 
 
 def passes(words: str, value: float | None = None) -> Found:
-    return Found(passed=True, words=words, value=value)
+    return Found(passed=True, words=words, value=None if value is None else float(value))
 
 
 def fails(words: str, value: float | None = None, instead: tuple[Instead, ...] = ()) -> Found:
-    return Found(passed=False, words=words, value=value, instead=instead)
+    return Found(passed=False, words=words, value=None if value is None else float(value), instead=instead)
 
 
 def decided(target: Target, found: Found, *, run: str, text: str, today: date, collection: str) -> TargetResult:
@@ -205,7 +217,7 @@ class Checks:
                 self.first_docs(query, listed),
             )
         words = (
-            f"the best of them, {self.known.called(best)}, is at rank {rank_of[best]}, but one must be in the top {top}"
+            f"{self.known.called(best)} is the best of them, at rank {rank_of[best]}, but one must be in the top {top}"
         )
         return fails(words, rank_of[best], self.first_docs(query, listed))
 
@@ -260,6 +272,10 @@ class Checks:
     def limit(self, target: Target, run: str) -> Found:
         """Check a floor or ceiling of a measure: on a query, the queries of a stratum, or all."""
         measure, scored = self.measure_of[target.name], self.known.scores[run]
+        cutoff = parse_measure(measure).options.get("k")
+        if target.at_most is not None and cutoff is not None and cutoff > self.known.depth_of(run):
+            depth = counted(self.known.depth_of(run), "doc")
+            return fails(f"{measure} looks at {cutoff} docs, but {run} holds at most {depth} per query")
         if target.query is not None:
             return self.limit_of_query(target, target.query, scored, measure)
         part = scored
@@ -267,10 +283,6 @@ class Checks:
             wanted = set(self.known.queries_in(target))
             part = of_queries(scored, [query in wanted for query in scored.query_ids])
         mean = part.aggregate_of(measure)
-        cutoff = parse_measure(measure).options.get("k")
-        if target.at_most is not None and cutoff is not None and cutoff > self.known.depth_of(run):
-            depth = counted(self.known.depth_of(run), "doc")
-            return fails(f"{measure} looks at {cutoff} docs, but {run} holds at most {depth} per query", mean.value)
         n_undefined = len(part) - mean.n if part.weights is None else int(np.isnan(part.column(measure)).sum())
         excludes = self.known.policies.no_relevant == "exclude" or self.known.policies.missing == "skip"
         if math.isnan(mean.value):

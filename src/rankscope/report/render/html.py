@@ -70,6 +70,7 @@ def to_html(report: doc.Report) -> str:
         "</section>",
         *details,
         terms,
+        '<p class="paper cap">Not printed: long tables, and what is closed on the page.</p>',
         "</main>",
         "</div>",
         footer_part(report.footer),
@@ -82,7 +83,7 @@ def to_html(report: doc.Report) -> str:
 def footer_part(entries: Sequence[tuple[str, str]]) -> str:
     """Return how to obtain the report again, folded where it is long."""
     rows = "".join(f"<div><dt>{escape(name)}<dd><code>{escape(value)}</code></div>" for name, value in entries)
-    title = "<h2>How to obtain it again</h2>"
+    title = "<h2>How to reproduce it</h2>"
     if len(entries) <= LONG_FOOTER:
         return f'<footer id="again">{title}<dl>{rows}</dl></footer>'
     return f'<footer><details><summary>{title}</summary><dl id="again">{rows}</dl></details></footer>'
@@ -106,7 +107,7 @@ def contents_part(sections: Sequence[tuple[str, doc.Section]], *, has_terms: boo
         else:
             entries.append(f"<details><summary>{escape(within)}</summary><ol>{parts}</ol></details>")
     entries += [link("terms", "What the words mean")] if has_terms else []
-    entries.append(link("again", "How to obtain it again"))
+    entries.append(link("again", "How to reproduce it"))
     return "".join(f"<li>{entry}" for entry in entries)
 
 

@@ -117,7 +117,7 @@ def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[I
         named = ", ".join([*left_out, *(["files and command"] if report.footer else [])])
         yield from hanging(MARGIN, f"Not shown: {named}. {HOW_TO_SEE}", width)
         return
-    yield TextLine(label=f"{MARGIN}How to obtain this report again", style="bold")
+    yield TextLine(label=f"{MARGIN}How to reproduce this report", style="bold")
     for name, value in report.footer:
         yield from hanging(f"{MARGIN}- {name}: ", value, width)
 

@@ -39,6 +39,7 @@ from rankscope.errors import UnknownKeywordError as UnknownKeywordError
 from rankscope.errors import UnknownNameError as UnknownNameError
 from rankscope.evaluation import evaluate as evaluate
 from rankscope.evaluation import trec_eval_text as trec_eval_text
+from rankscope.experiment.keep import keep_benchmark as keep_benchmark
 from rankscope.experiment.project import Project as Project
 from rankscope.experiment.project import load_project as load_project
 from rankscope.experiment.results import Benchmark as Benchmark
@@ -65,6 +66,9 @@ from rankscope.measures.spec import Workings as Workings
 from rankscope.measures.spec import measure as measure
 from rankscope.report.document import Report as Report
 from rankscope.report.render import render as render
+from rankscope.store import Store as Store
+from rankscope.store import StoredRun as StoredRun
+from rankscope.store import open_store as open_store
 from rankscope.systems.fusion import fuse as fuse
 from rankscope.typing import EvaluateOptions as EvaluateOptions
 from rankscope.typing import MeasureLike as MeasureLike
@@ -187,6 +191,8 @@ __all__ = [
     "RunsLike",
     "Scores",
     "SideBySide",
+    "Store",
+    "StoredRun",
     "Target",
     "TargetsReport",
     "UnfinishedError",
@@ -204,6 +210,7 @@ __all__ = [
     "evaluate",
     "explain",
     "fuse",
+    "keep_benchmark",
     "list_measures",
     "list_profiles",
     "load_project",
@@ -211,6 +218,7 @@ __all__ = [
     "load_run",
     "load_targets",
     "measure",
+    "open_store",
     "parse_measure",
     "parse_measures",
     "plan",

@@ -167,6 +167,10 @@ CASES: dict[str, list[Case]] = {
             resumes=True,
         ),
     ],
+    "watch": [
+        Case(("watch", "--stored", "--format", "json"), put_project, varying=TIMES, first=("run",)),
+        Case(("watch", "-o", "watch.json"), put_project, codes=RUN_CODES, varying=(*TIMES, "watch.json"), dense=1),
+    ],
     "collection": [
         Case(("collection", "show", "small", "--format", "json"), put_collection),
         Case(("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo"), put_ontology),

@@ -302,7 +302,7 @@ class TargetWording:
 
 
 def target_lines(text: str, targets: Any) -> tuple[int, ...]:
-    """Return the lines of a TOML file on which its targets begin; none where that cannot be told."""
+    """Return the lines of a TOML file on which its targets begin; none where they are not certain."""
     header = re.compile(r"""\s*\[\[\s*(tool\.rankscope\.)?["']?targets["']?\s*\]\]""")
     found = tuple(number for number, line in enumerate(text.splitlines(), 1) if header.match(line))
     # what looks like a table may stand in a text, and tables may be written in one line

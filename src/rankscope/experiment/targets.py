@@ -123,7 +123,7 @@ def check_project(
     measures: MeasuresLike = None,
     today: date | None = None,
 ) -> TargetsReport:
-    """Check the targets of a project on the runs that `run_project` wrote last.
+    r"""Check the targets of a project on the runs that `run_project` wrote last.
 
     Parameters
     ----------
@@ -147,6 +147,29 @@ def check_project(
     ------
     InputError, OptionError
         There are no targets or no runs, or a target names what does not exist.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from pathlib import Path
+    >>> _ = Path("docs.jsonl").write_text('{"id": "d1", "text": "pea soup"}\n{"id": "d2", "text": "plum cake"}\n')
+    >>> _ = Path("queries.tsv").write_text("q1\tsoup\nq2\tcake with plums\n")
+    >>> _ = Path("qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    >>> _ = Path("rankscope.toml").write_text('''
+    ... [collections.food]
+    ... docs = "docs.jsonl"
+    ... queries = "queries.tsv"
+    ... qrels = "qrels.txt"
+    ... [systems.words]
+    ... type = "bm25"
+    ... [[targets]]
+    ... query = "q1"
+    ... doc = "d1"
+    ... top = 1
+    ... ''')
+    >>> _ = rs.run_project("rankscope.toml")
+    >>> rs.check_project("rankscope.toml")
+    TargetsReport(1 passed, 0 failed, 0 quarantined)
     """
     found = project if isinstance(project, Project) else load_project(project)
     listed = targets_of(found) if targets is None else given_targets(targets)

@@ -190,7 +190,7 @@ def test_a_notice_says_all_in_plain_words():
         "",
         "To look closer:",
         "  rankscope history diff 3 7",
-        "  rankscope history --measure nDCG@10",
+        "  rankscope history --system hybrid --collection small --measure nDCG@10",
         "",
         "This message comes once; another one follows when it has recovered.",
         "Where this is the new normal: rankscope watch --accept",

@@ -73,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     only = "in a project: check this system; may be repeated"
     collection = "in a project: check on this collection; may be repeated"
     parser.add_argument("--only", action="append", default=[], metavar="SYSTEM", help=only)
-    parser.add_argument(
-        "--collection", action="append", default=[], metavar="NAME", help=f"{collection}; may be repeated"
-    )
+    parser.add_argument("--collection", action="append", default=[], metavar="NAME", help=collection)
     today = "the day by which quarantines are judged (default: today, in UTC)"
     parser.add_argument("--today", type=day, metavar="DATE", help=today)
     options.add_profile_option(parser)

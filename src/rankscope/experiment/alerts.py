@@ -7,6 +7,7 @@ then; once nothing of that speaks of a drop any more it has recovered, which is 
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -355,7 +356,7 @@ def opened_lines(alert: Alert) -> Iterator[str]:
         yield "To look closer:"
         if alert.queries_against is not None and alert.run is not None:
             yield f"  rankscope history diff {alert.queries_against} {alert.run}"
-        yield f"  rankscope history --measure {quoted(alert.measure)}"
+        yield f"  rankscope history {history_words(alert)}"
     yield ""
     yield "This message comes once; another one follows when it has recovered."
     if alert.kind == "drop":
@@ -430,5 +431,7 @@ def moment(at: str) -> str:
     return f"{at[:16].replace('T', ' ')} UTC"
 
 
-def quoted(measure: str) -> str:
-    return measure if measure.replace("@", "").isalnum() else f'"{measure}"'
+def history_words(alert: Alert) -> str:
+    """Return the options that show the history of what an alert is about, as they are typed."""
+    given = {"--system": alert.system, "--collection": alert.collection, "--measure": alert.measure}
+    return " ".join(f"{option} {printable(shlex.quote(value))}" for option, value in given.items())

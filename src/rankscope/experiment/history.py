@@ -202,7 +202,7 @@ def history_of(
     }
     wanted, policies = chosen_measure(runs, measure), policies_of(runs[-1])
     labels = store.qrels.find(qrels or name)
-    scorer = Scorer(store, wanted, policies)
+    scorer = HistoryScorer(store, wanted, policies)
     scorer.prepare([run for group in of_system.values() for run in group], labels, on_progress)
     tags: dict[int, list[str]] = {}
     for tag, number in store.tags.current().items():
@@ -251,7 +251,7 @@ def policies_of(run: StoredRun) -> Policies:
     return Policies(**run.details.policies)
 
 
-class Scorer:
+class HistoryScorer:
     """Scores of stored runs by one measure; each is asked of the store once."""
 
     def __init__(self, store: Store, measure: Measure, policies: Policies) -> None:
@@ -292,7 +292,7 @@ class Scorer:
 
 
 def system_history(
-    scorer: Scorer, system: str, runs: Sequence[StoredRun], labels: StoredQrels, tags: dict[int, list[str]]
+    scorer: HistoryScorer, system: str, runs: Sequence[StoredRun], labels: StoredQrels, tags: dict[int, list[str]]
 ) -> SystemHistory:
     points = tuple(
         point_of(scorer, run, labels, before=before, tags=tuple(tags.get(run.number, ())))
@@ -305,7 +305,7 @@ def system_history(
 
 
 def newest_changes(
-    store: Store, scorer: Scorer, groups: Iterable[Sequence[StoredRun]], labels: StoredQrels, n: int
+    store: Store, scorer: HistoryScorer, groups: Iterable[Sequence[StoredRun]], labels: StoredQrels, n: int
 ) -> Iterator[VerdictOnChange]:
     """Yield what comparisons of the newest runs with the ones before say; where queries differ, there is none."""
     pairs = [pair for runs in groups for pair in pairwise(runs)]
@@ -350,7 +350,7 @@ def newest_changes(
 
 def compared_runs(
     store: Store,
-    scorer: Scorer,
+    scorer: HistoryScorer,
     before: StoredRun,
     after: StoredRun,
     labels: StoredQrels,
@@ -392,7 +392,7 @@ def compared_runs(
 
 
 def point_of(
-    scorer: Scorer, run: StoredRun, labels: StoredQrels, *, before: StoredRun | None, tags: tuple[str, ...]
+    scorer: HistoryScorer, run: StoredRun, labels: StoredQrels, *, before: StoredRun | None, tags: tuple[str, ...]
 ) -> HistoryPoint:
     scores, then = scorer.scores(run, labels), scorer.labels_then(run)
     values = scores.vector.values[~np.isnan(scores.vector.values)]
@@ -417,7 +417,7 @@ def point_of(
 
 
 def change_between(
-    scorer: Scorer, before: StoredRun, after: StoredRun, labels: StoredQrels
+    scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels
 ) -> tuple[QueryCounts, ChangeParts | None]:
     """Return how the queries differ, and the change of the mean over the common ones, taken apart."""
     asked_then, asked_now = scorer.texts(before), scorer.texts(after)
@@ -478,7 +478,7 @@ def diff_runs(
         )
     wanted = chosen_measure((before, after), measure)
     labels = store.qrels.find(qrels or after.collection)
-    scorer = Scorer(store, wanted, policies_of(after))
+    scorer = HistoryScorer(store, wanted, policies_of(after))
     counts, change = change_between(scorer, before, after, labels)
     if change is None:
         raise InputError(
@@ -536,7 +536,7 @@ def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
     for run in kept.runs:
         runs = store.runs.list(system=run.system, collection=kept.name)
         wanted = chosen_measure([run], None)
-        scorer = Scorer(store, wanted, policies_of(run))
+        scorer = HistoryScorer(store, wanted, policies_of(run))
         now = scorer.scores(run, kept.qrels).summary.mean
         here = f"{run.system}: {wanted.name} {'undefined' if now is None else show(now)}"
         place = [each.number for each in runs].index(run.number)
@@ -552,7 +552,7 @@ def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
             yield f"{here}{since_words(store, scorer, runs[place - 1], run, kept.qrels)}"
 
 
-def since_words(store: Store, scorer: Scorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> str:
+def since_words(store: Store, scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> str:
     counts, change = change_between(scorer, before, after, labels)
     when = f"run {before.number} of {before.started[:16].replace('T', ' ')}"
     if change is None or not counts.are_same:

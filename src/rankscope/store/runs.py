@@ -198,6 +198,7 @@ class RunTable:
                 "collection_version_id": version,
                 "asked_sha256": asked,
                 "latencies_sha256": latencies,
+                "repetition": facts.details.repetition,
                 "facts": to_builtins(facts.details),
                 "started": facts.started,
             }
@@ -208,10 +209,19 @@ class RunTable:
             return stored_run(connection.execute(same).one())
 
     def list(
-        self, *, system: str | None = None, collection: str | None = None, last: int | None = None
+        self,
+        *,
+        system: str | None = None,
+        collection: str | None = None,
+        last: int | None = None,
+        repetitions: bool = False,
     ) -> tuple[StoredRun, ...]:
-        """Return the runs of a system, of a collection or all, the oldest first; `last`: only so many of the newest."""
-        wanted = filtered(_COLUMNS, system, collection).order_by(run_table.c.started.desc(), run_table.c.id.desc())
+        """Return the runs of a system, of a collection or all, the oldest first; `last`: only so many of the newest.
+
+        Of a system that was asked several times, the first stands for all, unless `repetitions` are asked for.
+        """
+        columns = _COLUMNS if repetitions else _COLUMNS.where(run_table.c.repetition == 1)
+        wanted = filtered(columns, system, collection).order_by(run_table.c.started.desc(), run_table.c.id.desc())
         with self.store.reading() as connection:
             rows = connection.execute(wanted.limit(last)).all()
         return tuple(stored_run(row) for row in reversed(rows))
@@ -239,9 +249,8 @@ class RunTable:
             before = re.fullmatch(r"(.+)~([0-9]{1,9})", reference, re.DOTALL)
             name = reference
             for name, back in [(reference, 0)] + ([(before[1], int(before[2]))] if before else []):
-                newest = filtered(_COLUMNS, name, collection).order_by(
-                    run_table.c.started.desc(), run_table.c.id.desc()
-                )
+                first = filtered(_COLUMNS.where(run_table.c.repetition == 1), name, collection)
+                newest = first.order_by(run_table.c.started.desc(), run_table.c.id.desc())
                 rows = connection.execute(newest.limit(back + 1)).all()
                 if rows:
                     check_one_collection(connection, name, collection)

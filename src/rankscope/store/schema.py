@@ -182,6 +182,7 @@ run = table(
     reference("collection_version_id", "collection_version.id"),
     reference("asked_sha256", "blob.sha256"),
     reference("latencies_sha256", "blob.sha256", nullable=True),
+    sa.Column("repetition", sa.Integer, nullable=False),
     json_value("facts"),
     time("started"),
     time("stored"),

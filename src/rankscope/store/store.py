@@ -106,6 +106,7 @@ class Store:
         return TextTable(self)
 
     def close(self) -> None:
+        """Give the file or the connections back; `with` does so at its end."""
         self.engine.dispose()
 
     def __enter__(self) -> Self:

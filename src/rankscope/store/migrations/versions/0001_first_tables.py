@@ -213,6 +213,7 @@ def upgrade() -> None:
         sa.Column("collection_version_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("asked_sha256", sa.String(length=64), nullable=False),
         sa.Column("latencies_sha256", sa.String(length=64), nullable=True),
+        sa.Column("repetition", sa.Integer(), nullable=False),
         sa.Column("facts", sa.Text(), nullable=False),
         sa.Column("started", sa.String(length=32), nullable=False),
         sa.Column("stored", sa.String(length=32), nullable=False),

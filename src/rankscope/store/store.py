@@ -34,6 +34,7 @@ from rankscope.store.runs import RunTable
 from rankscope.store.schema import SCHEMA_VERSION
 from rankscope.store.scores import ScoreTable
 from rankscope.store.tags import TagTable
+from rankscope.store.targets import TargetTable
 from rankscope.store.texts import TextTable
 
 
@@ -100,6 +101,10 @@ class Store:
     @cached_property
     def alerts(self) -> AlertTable:
         return AlertTable(self)
+
+    @cached_property
+    def targets(self) -> TargetTable:
+        return TargetTable(self)
 
     @cached_property
     def texts(self) -> TextTable:

@@ -36,12 +36,13 @@ MIGRATION_S = 600
 """How long a program waits for another one that brings the tables up to date."""
 WRITE_LOCK = 7_263_551_901
 """The number of PostgreSQL's advisory lock under which one transaction at a time writes."""
-NETWORK_FILE_SYSTEMS = frozenset(
-    (
-        "9p afs beegfs ceph cifs davfs fuse.ceph fuse.davfs2 fuse.gcsfuse fuse.glusterfs fuse.rclone fuse.s3fs "
-        "fuse.sshfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 pvfs2 smb smb2 smb3 smbfs"
-    ).split()
-)
+# fmt: off
+NETWORK_FILE_SYSTEMS = frozenset({
+    "9p", "afs", "beegfs", "ceph", "cifs", "davfs", "fuse.ceph", "fuse.davfs2", "fuse.gcsfuse", "fuse.glusterfs",
+    "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "gfs2", "glusterfs", "gpfs",
+    "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "pvfs2", "smb", "smb2", "smb3", "smbfs",
+})
+# fmt: on
 
 
 class StoreLocation(Record):

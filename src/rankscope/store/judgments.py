@@ -256,5 +256,5 @@ def add_row(connection: sa.Connection, row: dict[str, Any]) -> StoredJudgment:
     return stored_judgment(found)
 
 
-def stored_judgment(row: sa.Row[Any]) -> StoredJudgment:
+def stored_judgment(row: Any) -> StoredJudgment:
     return StoredJudgment(row.id, from_builtins(SingleJudgment, row.value), row.stored)

@@ -162,6 +162,7 @@ class TestWhatUsersKeep:
             rs.explain(QRELS, RUNS["b"], "q1", "AP"),
             rs.robustness(scores, "AP", baseline="a")["b"],
             rs.plan(scores=scores, measure="AP", detect=0.1),
+            rs.check(QRELS, RUNS, {"query": "q1", "doc": "d1", "top": 1, "quarantine_until": "2026-12-31"}),
         ]
 
     @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")

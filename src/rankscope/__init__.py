@@ -21,6 +21,8 @@ from rankscope._version import __version__
 
 PUBLIC = {
     # what is done
+    "check": "rankscope.experiment.targets:check",
+    "check_project": "rankscope.experiment.targets:check_project",
     "compare": "rankscope.comparison.compare:compare",
     "compare_scores": "rankscope.comparison.compare:compare_scores",
     "convert": "rankscope.io.conversion:convert",
@@ -34,6 +36,7 @@ PUBLIC = {
     "load_project": "rankscope.experiment.project:load_project",
     "load_qrels": "rankscope.data.loading:load_qrels",
     "load_run": "rankscope.data.loading:load_run",
+    "load_targets": "rankscope.experiment.target_file:load_targets",
     "measure": "rankscope.measures.spec:measure",
     "parse_measure": "rankscope.measures.parse:parse_measure",
     "parse_measures": "rankscope.measures.parse:parse_measures",
@@ -73,6 +76,8 @@ PUBLIC = {
     "SideBySide": "rankscope.analysis.side_by_side:SideBySide",
     "Store": "rankscope.store:Store",
     "StoredRun": "rankscope.store:StoredRun",
+    "Target": "rankscope.analysis.targets:Target",
+    "TargetsReport": "rankscope.analysis.targets:TargetsReport",
     "ValidationReport": "rankscope.analysis.validate:ValidationReport",
     "Workings": "rankscope.measures.spec:Workings",
     # what goes wrong

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 UNSAFE = (
     "[\x00-\x1f\x7f-\x9f"  # controls: escape, bell, carriage return, those of eight bits
@@ -12,6 +13,8 @@ UNSAFE = (
     f"{''.join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))}]"
 )
 """A pattern; compiled when the first text needs it, since most programs never meet one."""
+SHOWN_NAMES = 3
+"""Names in a sentence; more are counted."""
 
 
 def printable(text: str) -> str:
@@ -23,6 +26,16 @@ def counted(n: int, noun: str) -> str:
     """Return a number with its noun, e.g. `1 query` or `1,200 queries`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
+
+
+def listed(names: Sequence[str], *, last: str = "and", most: int = SHOWN_NAMES) -> str:
+    """Return names in a sentence; of many only the first, and how many more there are."""
+    shown = list(names[:most])
+    if not shown:
+        return ""
+    if len(names) > most:
+        return f"{', '.join(shown)} {last} {len(names) - most} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
 def printable_lines(text: str) -> str:

@@ -1,4 +1,4 @@
-"""How work that takes long reports how far it is: one protocol, whoever shows it."""
+"""How work that takes long reports how far it is: one protocol, however it is shown."""
 
 from __future__ import annotations
 

@@ -113,6 +113,8 @@ KINDS_OF_JSON = {
     "ValidationReport": {"rankscope", "findings", "files"},
     "Explanation": {"formula", "why_undefined", "steps"},
     "QueryPlan": {"alpha_per_comparison", "pairs"},
+    "TargetsReport": {"rankscope", "targets", "results"},
+    "GateResult": {"checks", "policy", "outcome"},
     "Scores": {"rankscope", "policies", "runs", "measures"},
 }
 """The keys by which the JSON of a record that users keep is known; the first that has them all is it."""

@@ -8,6 +8,7 @@ above the results: `VIEWS` names it, and it is loaded when somebody asks for it.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import OptionError
@@ -27,12 +28,17 @@ VIEWS: Registry[Any] = Registry(
         "PairQueries": Entry("rankscope.report.views:PAIR_QUERIES"),
         "Diagnosis": Entry("rankscope.report.views:DIAGNOSIS"),
         "Explanation": Entry("rankscope.report.views:EXPLANATION"),
+        "TargetsReport": Entry("rankscope.report.views:TARGETS"),
         "Report": Entry("rankscope.report.views:REPORT"),
         "Run": Entry("rankscope.report.views:RUN"),
         "Qrels": Entry("rankscope.report.views:QRELS"),
     },
 )
 """How each kind of result is shown."""
+ANSWERS: Registry[Callable[[Any], str]] = Registry(
+    "answer", {"Scores": Entry("rankscope.report.best_mean:best_sentence")}
+)
+"""What a result says in one sentence, where its JSON holds that as well."""
 
 
 class Shown:

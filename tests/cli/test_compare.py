@@ -1,9 +1,11 @@
 """rankscope compare and rankscope report, as a user calls them."""
 
 import csv
+import hashlib
 import json
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -123,7 +125,31 @@ def test_judging_the_docs_of_settle_gives_a_verdict(rankscope, tmp_path):
         judged = tmp_path / f"judged{grade}.csv"
         judged.write_text("query,doc,grade\n" + "".join(f"{row['query']},{row['doc']},{grade}\n" for row in rows))
         after = rankscope(*arguments, "--more-qrels", judged)
+        n = len(QUERIES)
+        told = f"on {n} queries of qrels.txt ({10 * n} judgments; {len(rows)} added by judged{grade}.csv)"
+        assert told in " ".join(after.out.split())
         assert f"VERDICT   {'Use new: it is better' if grade == '1' else 'Keep old: new is worse'}" in after.out
+
+
+def test_judgments_that_were_added_are_named_with_their_counts(rankscope, tmp_path):
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d0 1\n{query} 0 d1 0\n" for query in QUERIES))
+    for name, docs in {"old": ["d1", "d0"], "new": ["d0", "d2"]}.items():
+        (tmp_path / f"{name}.run").write_text(run_of(dict.fromkeys(QUERIES, docs)))
+    first, second = QUERIES[:2]
+    (tmp_path / "more.csv").write_text(f"query,doc,grade\n{first},d1,1\n{first},d2,0\n{second},d0,1\n{second},d2,1\n")
+    files = [tmp_path / name for name in ("qrels.txt", "old.run", "new.run")]
+    arguments = ["compare", *files, "-m", "RR", "--more-qrels", tmp_path / "more.csv"]
+    n = len(QUERIES)
+    words = f"of qrels.txt ({2 * n} judgments; 2 added by more.csv, which changes 1 grade)"  # one is there already
+    assert words in " ".join(rankscope(*arguments, "--details").out.split())
+    record = json.loads(rankscope(*arguments, "--format", "json").out)["qrels"]
+    assert [(Path(file["path"]).name, file["n_added"], file["n_changed"]) for file in record["files"]] == [
+        ("qrels.txt", 2 * n, 0),
+        ("more.csv", 2, 1),
+    ]
+    digest = hashlib.sha256((tmp_path / "more.csv").read_bytes()).hexdigest()
+    assert record["files"][1]["sha256"] == digest
+    assert f"sha256:{digest}" in "".join(rankscope(*arguments, "--details").out.split())
 
 
 def test_scores_of_other_tools(rankscope, tmp_path):

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import warnings
 from html import unescape
 
 import pytest
@@ -171,8 +174,14 @@ def test_the_verdicts_are_those_of_compare_on_all_pairs():
         "poor": "worse",
     }
     assert [row[1].text for row in table.rows] == ["0.9000", "0.8500", "0.2500"]
-    assert [row[1].best for row in table.rows] == [True, False, False]
-    assert facts_in(report)["Not told apart from it"] == "1 of 2"
+    assert compared.recommendation.systems == ("good", "fair"), "and these are marked"
+    assert [row[1].best for row in table.rows] == [True, True, False]
+    assert [row[table.header.index("P@1")].best for row in table.rows] == [True, False, False]  # 16, 14 and 0 of 20
+    assert table.notes[1] == (
+        "marked as best: the best mean, and those that the verdicts do not distinguish from it, by RR; "
+        "by other measures the best value"
+    )
+    assert facts_in(report)["Not distinguished from it"] == "1 of 2"
     assert facts_in(report)["First result relevant"] == "16 of 20 queries"
     (counts,) = (block for block in report.first_screen if isinstance(block, VerdictCounts))
     assert {group.words: group.names for group in counts.groups} == {"worse": ("poor",), "cannot tell": ("fair",)}
@@ -195,8 +204,8 @@ def test_too_many_runs_are_not_compared_and_nothing_is_claimed(rankscope, files,
     monkeypatch.setattr(command, "MOST_COMPARED", 59)  # 3 pairs on 20 queries are 60
     rankscope("evaluate", "qrels.txt", *GIVEN, "-m", "RR", "-o", "page.html")
     words = shown((files / "page.html").read_text())
-    assert "good has the best mean RR, 0.900 (95% interval" in words
-    assert "Whether it is better: rankscope compare, with the same files." in words
+    assert "good has the best mean RR: 0.900." in words
+    assert "Whether that is a real difference: rankscope compare --all-pairs, with the same files." in words
     assert "Here they are not compared: 3 pairs on 20 queries take a while." in words
     assert "verdict vs best" not in words
 
@@ -257,3 +266,104 @@ def test_a_page_of_very_many_runs_leaves_heavy_charts_out(monkeypatch):
     assert "r0" in curves.svg
     assert "r1" in curves.svg
     assert "r2" not in curves.svg
+
+
+BEST = "good has the best mean RR: 0.900."  # (16 x 1 + 4 x 1/2) / 20
+TELLS = "Whether that is a real difference: rankscope compare --all-pairs, with the same files."
+
+
+@pytest.mark.usefixtures("files")
+def test_of_several_runs_every_form_for_people_and_json_give_one_answer(rankscope, monkeypatch):
+    command = ("evaluate", "qrels.txt", *GIVEN, "-m", "RR P@1")
+    lines = rankscope(*command).out.splitlines()
+    assert lines[0].split() == ["run", "RR", "P@1"], "a program reads the table from its first line on"
+    assert lines[-2:] == [f"answer: {BEST}", TELLS], "no line but the row begins with the name of a run"
+    markdown = rankscope(*command, "--format", "markdown").out
+    assert markdown.startswith(f"**{BEST}** {TELLS}\n\n| run |")
+    assert json.loads(rankscope(*command, "--format", "json").out)["answer"] == BEST
+    assert json.loads(rankscope(*command, "--format", "json", "--intervals").out)["answer"] == BEST
+    assert BEST in rankscope(*command, "--intervals").out
+    for form in ("csv", "jsonl", "trec"):
+        assert "best mean" not in rankscope(*command, "--format", form).out
+    assert "best mean" not in rankscope(*command, "--per-query").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown_lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in rankscope(*command).out.splitlines()]
+    assert shown_lines[:3] == [BEST, TELLS, ""]
+
+
+@pytest.mark.usefixtures("files")
+def test_one_run_has_no_answer_but_its_scores(rankscope):
+    command = ("evaluate", "qrels.txt", "good.run", "-m", "RR")
+    assert "best" not in rankscope(*command).out
+    assert rankscope(*command, "--format", "markdown").out.startswith("| run |")
+    assert json.loads(rankscope(*command, "--format", "json").out)["answer"] == ""
+
+
+@pytest.mark.usefixtures("files")
+def test_where_a_page_is_written_its_answer_is_shown(rankscope):
+    done = rankscope("evaluate", "qrels.txt", *GIVEN, "-m", "RR", "-o", "page.html")
+    compared = rankscope("compare", "qrels.txt", *GIVEN, "-m", "RR", "--all-pairs", "--format", "json").out
+    assert json.loads(compared)["recommendation"]["text"] in done.err
+    assert BEST in rankscope("evaluate", "qrels.txt", *GIVEN, "-m", "RR", "-o", "scores.csv").err
+
+
+def test_a_notebook_says_what_the_page_of_scores_says():
+    runs = {name: {query: ranking(rank) for query, rank in zip(QRELS, RANKS[name], strict=True)} for name in RANKS}
+    scores = rs.evaluate(QRELS, runs, "RR P@1")
+    answer = scores.report().first_screen[0]
+    assert answer.headline == BEST
+    card = shown(scores._repr_html_())
+    assert answer.headline in card
+    assert answer.reason in card
+    assert scores.to_markdown().startswith(f"**{BEST}** {TELLS}")
+    assert json.loads(scores.to_json())["answer"] == BEST
+
+
+@pytest.mark.parametrize(
+    ("ranks", "measure", "words"),
+    [
+        ({"a": 1, "b": 2, "c": 1}, "RR", "a and c share the best mean RR: 1.000."),
+        ({"a": 2, "b": 2}, "RR", "All 2 runs have the same mean RR: 0.500."),
+        ({"a": 1, "b": 2}, "Judged@10", "There is no best run by Judged@10: Judged@10 says how much was judged"),
+        ({"a": 1, "b": 0}, "FirstRel", "There is no best FirstRel: not over the same queries"),
+    ],
+)
+def test_there_is_not_always_one_best(ranks, measure, words):
+    runs = {name: {query: ranking(rank) if rank else ["n"] for query in QRELS} for name, rank in ranks.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = rs.evaluate(QRELS, runs, measure)
+    assert json.loads(scores.to_json())["answer"].startswith(words)
+    assert "Best" not in " ".join(facts_in(scores.report())) or "share" in words
+
+
+@pytest.mark.usefixtures("files")
+def test_the_answer_loads_nothing_heavy_and_nothing_for_one_run():
+    code = "import sys; from rankscope.cli.main import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    for runs, own in ((["good.run"], False), (list(GIVEN), True)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "evaluate", "qrels.txt", *runs, "-m", "RR"],
+            capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        loaded = set(done.stderr.split())
+        assert not loaded & {"msgspec", "scipy", "polars", "multiprocessing", "rankscope.comparison"}
+        assert ("rankscope.report.best_mean" in loaded) == own
+
+
+@pytest.mark.usefixtures("files")
+def test_the_table_for_a_paper_is_one_from_the_command_and_from_python(rankscope):
+    """Letters need qrels and runs: scores alone give the same rows without them, and say which call has them."""
+    runs = {name: {query: ranking(rank) for query, rank in zip(QRELS, RANKS[name], strict=True)} for name in RANKS}
+    given = {name: runs[name] for name in ("poor", "good", "fair")}
+    written = rankscope("evaluate", "qrels.txt", *GIVEN, "-m", "RR P@1", "--format", "latex").out
+    compared = rs.compare(QRELS, given, "RR P@1", all_pairs=True).to_latex()
+    assert rows_of(written) == rows_of(compared)
+    assert any("textsuperscript" in row for row in rows_of(written))
+    alone = rs.evaluate(QRELS, given, "RR P@1").to_latex()
+    names = [re.findall(r"\b(poor|good|fair)\b", "".join(rows_of(text))) for text in (written, alone)]
+    assert names == [["good", "fair", "poor"]] * 2
+    assert "rs.compare(qrels, runs, all_pairs=True).to_latex()" in " ".join(alone.replace("%", " ").split())
+
+
+def rows_of(latex: str) -> list[str]:
+    return [line for line in latex.splitlines() if line.rstrip().endswith("\\\\")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,95 @@ def test_what_is_not_there(
 ) -> None:
     assert main(["show", *files, *arguments]) == 2
     assert problem in capsys.readouterr().err
+
+
+@pytest.fixture
+def languages(tmp_path: Path) -> list[str]:
+    """Six queries in two languages; the largest losses are 1.0 - 0.25 in de (de1), 1.0 - 0.5 in en (en1)."""
+    ranks = {"de1": (1, 4), "de2": (1, 2), "de3": (2, 1), "en1": (1, 2), "en2": (3, 1), "en3": (1, 1)}
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 a 1\n" for query in ranks))
+    for at, name in enumerate(("old", "new")):
+        lines = [
+            f"{query} Q0 {'a' if rank == both[at] else f'x{rank}'} {rank} {9 - rank} {name}\n"
+            for query, both in ranks.items()
+            for rank in range(1, 6)
+        ]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    rows = [{"_id": query, "text": f"words of {query}", "language": query[:2]} for query in ranks]
+    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [*(str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run")), "-m", "RR", "--queries",
+            str(tmp_path / "queries.jsonl")]  # fmt: skip
+
+
+def test_losses_are_numbered_within_a_language(languages: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "words of en1" in shown(capsys, *languages, "--language", "en", "--loss", "1")
+    assert "words of de2" in shown(capsys, *languages, "--language", "de", "--loss", "2")
+    assert "RR is worse for 1 query, better for 1 and the same for 1." in shown(capsys, *languages, "--language", "en")
+    assert "words of de1" in shown(capsys, *languages, "--language", "de", "--query", "de1")
+
+
+def test_numbers_of_reports_in_several_languages_can_be_given(
+    languages: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *languages, "--format", "text", "--details"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    commands = re.findall(r"rankscope (show \S+ \S+ \S+ -m RR --queries \S+ --language (\w\w)) --loss 1", text)
+    assert [language for _, language in commands] == ["de", "en"]
+    for command, language in commands:
+        assert f"words of {language}1" in shown(capsys, *command.split()[1:], "--loss", "1")
+
+
+def test_it_is_said_that_all_languages_are_numbered_together(
+    languages: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", *languages, "--loss", "2"]) == 0
+    assert "note: the queries are in 2 languages (de, en); reports number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--language", "fr"], "no query is in the language 'fr'"),
+        (["--language", "en", "--query", "de1"], "query 'de1' is not in the language 'en'"),
+        (["--language", "en", "--loss", "2"], "there is no loss number 2: there is one"),
+    ],
+)
+def test_languages_that_are_not_there(
+    languages: list[str], arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", *languages, *arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_language_needs_the_queries(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", *files, "--language", "en"]) == 2
+    assert "--language needs the queries" in capsys.readouterr().err
+
+
+def test_it_is_said_where_the_file_is(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", *files, "--loss", "1", "-o", str(tmp_path / "loss.html")]) == 0
+    assert f"the report is in {tmp_path / 'loss.html'}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["show", "compare", "evaluate", "diagnose", "explain"])
+def test_texts_of_other_queries_and_docs_are_not_passed_over(
+    command: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.jsonl").write_text('{"_id": "q-1", "text": "words"}\n')
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "doc-a", "title": "A doc"}\n')
+    runs = {"diagnose": files[:2], "explain": files[:2]}.get(command, files)
+    more = ["--query", "1"] if command in ("show", "explain") else ["-o", str(tmp_path / "page.html")]
+    words = ["--queries", str(tmp_path / "other.jsonl"), "--docs", str(tmp_path / "corpus.jsonl")]
+    assert main([command, *runs, *more, *words]) == 0
+    said = capsys.readouterr().err
+    queries, docs = r"none of the 3 queries is in (other.jsonl|the queries given)", r"in (corpus.jsonl|the docs given)"
+    assert re.search(rf"{queries}, so ids are shown without words: e.g. '1' here and 'q-1' there", said)
+    assert re.search(rf"{docs}, so ids are shown without words: e.g. 'a' here and 'doc-a' there", said)
+
+
+def test_no_word_is_lost_where_most_ids_are_known(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(files[0]).parent
+    words = ["--queries", str(folder / "queries.jsonl"), "--docs", str(folder / "docs.jsonl")]
+    for command in (["show", *files, "--query", "1"], ["diagnose", *files[:2]], ["compare", *files]):
+        assert main([*command, *words]) == 0
+        assert "without words" not in capsys.readouterr().err

@@ -59,7 +59,7 @@ def test_copies_of_a_system_do_not_decide_other_pairs():
     a, b = rng.beta(0.6, 0.9, (2, 60))
     alone = compare_scores(scores_of({"a": a, "b": b}), n_resamples=1_999)["a", "b"]
     copies = {"a": a, "b": b, **{f"copy{i}": b for i in range(18)}}
-    crowded = compare_scores(scores_of(copies), all_pairs=True, n_resamples=1_999)["a", "b"]
+    crowded = compare_scores(scores_of(copies), all_pairs=True, order="given", n_resamples=1_999)["a", "b"]
     assert crowded.pair.p.adjusted == alone.pair.p.adjusted
     assert crowded.pair.ci.low == pytest.approx(alone.pair.ci.low)
     assert crowded.verdict.code == alone.verdict.code
@@ -151,7 +151,8 @@ def test_where_lower_is_better_the_worst_queries_are_those_that_rose():
     assert [change.query for change in pair.best][:2] == ["q003", "q004"]
     assert [row.system for row in found.groups[0].leaderboard] == ["second", "first"]  # 4.6 before 5
     higher = compare_scores(scores_of({"first": first, "second": second}, measure="speed"), all_pairs=True)
-    assert [change.query for change in only(higher).worst][:2] == ["q003", "q004"]
+    assert (only(found).b, only(higher).b) == ("second", "first")  # the one with the better mean
+    assert [change.query for change in only(higher).best][:2] == ["q003", "q004"]
     assert [row.system for row in higher.groups[0].leaderboard] == ["first", "second"]
 
 
@@ -317,7 +318,7 @@ def test_the_headline_says_no_more_than_the_verdicts():
     base = rng.random(60)
     steady = {"top": base + 0.05, "near": base + 0.035 + rng.normal(0, 0.02, 60), "low": base - 0.2}
     found = compare_scores(scores_of(steady), all_pairs=True)
-    assert found["top", "near"].verdict.code == "probably_worse"
+    assert found["near", "top"].verdict.code == "probably_better"
     assert "Prefer top: it is better, or probably better, than each of the 2 others." in joined_text(found)
     assert "Use top" not in text_of(found)
     same = compare_scores(scores_of({"a": base, "copy": base, "low": base - 0.2}), all_pairs=True)
@@ -686,3 +687,22 @@ def test_what_unjudged_docs_could_change_is_not_asked_where_nothing_is_claimed()
     unclear, same = rs.compare(qrels, runs, "P@2", unjudged="uncertain")
     assert (unclear.final_verdict.code, unclear.unjudged) == ("cannot_tell", None)
     assert (same.pair.delta, same.unjudged) == (0, None)
+
+
+@pytest.mark.parametrize("all_pairs", [False, True])
+@pytest.mark.parametrize(("n_unanswered", "code"), [(20, "not_comparable"), (19, "same")])
+def test_alike_on_less_than_half_of_the_queries_is_not_called_alike(n_unanswered, code, all_pairs):
+    """Everything retrieved is judged, so that Judged@10 is 1 wherever there is an answer; 40 queries."""
+    qrels = {f"q{i}": {"a": 1, "b": 0} for i in range(40)}
+    less = {query: ["b", "a"] for query in list(qrels)[n_unanswered:]}
+    with pytest.warns(rs.RankscopeWarning, match="does not answer"):
+        found = rs.compare(qrels, {"x": {q: ["a", "b"] for q in qrels}, "y": less}, "Judged@10", all_pairs=all_pairs)
+    assert only(found).final_verdict.code == code
+    said = joined_text(found)
+    assert ("Either will do" in said) == (code == "same")
+    if code == "not_comparable":
+        assert "Nothing can be recommended: y and x are not comparable." in said
+        assert (
+            "Only 20 of 40 queries have a Judged@10 of both; that they are alike there says nothing of the others."
+            in said
+        )

@@ -136,7 +136,7 @@ def test_unjudged_docs_weaken_a_verdict_step_by_step():
     assert (weakened.code, weakened.because) == ("probably_better", "unjudged")
     assert weakened.text == "B is probably better, unless A's unjudged results are unusually good."
     assert after("cautious", 0.011).because == "margin"  # it was probable before, and stays so
-    assert any("It would turn if 40% of A's" in caution for caution in after("cautious", 0.011).cautions)
+    assert any("It would change if 40% of A's" in caution for caution in after("cautious", 0.011).cautions)
     lost = after("not_safe", -0.14, behind="B", tipping_point=0.31, tipping_point_known=True)
     assert lost.code == "not_safe"
     assert lost.reason == (
@@ -149,7 +149,7 @@ def test_a_verdict_that_stands_says_what_it_survives():
     (caution,) = verdict(STEADY + 0.05, unjudged=check("stands", tipping_point_known=True)).cautions
     assert caution == (
         "Unjudged: 12% of B's first 10 results, 3% of A's. No share of relevant docs among A's unjudged results could "
-        "turn the difference."
+        "reverse the difference."
     )
 
 
@@ -173,13 +173,13 @@ def test_a_verdict_that_rests_on_one_query_says_so():
     assert found.code in ("better", "probably_better")
     assert any("It rests on query q29" in caution for caution in found.cautions)
     assert not any("rests on" in caution for caution in verdict(STEADY + 0.5, known).cautions)
-    assert any("lopsided" in caution for caution in verdict(d, known).cautions)
+    assert any("skewed" in caution for caution in verdict(d, known).cautions)
 
 
 @pytest.mark.parametrize(("n", "rough"), [(99, True), (100, False)])
 def test_lopsided_differences_are_a_caution_below_100_queries(n, rough):
     cautions = verdict(np.append(np.resize(STEADY, n - 1), 0.9)).cautions
-    assert any("lopsided" in caution for caution in cautions) is rough
+    assert any("skewed" in caution for caution in cautions) is rough
 
 
 def test_many_undefined_queries_are_a_caution():

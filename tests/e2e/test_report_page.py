@@ -372,5 +372,10 @@ def test_paper_shows_what_is_folded_unless_it_is_very_long(browser, pages):
         browser.call("Emulation.setEmulatedMedia", media="print")
         assert browser.ask("document.querySelector('details table').checkVisibility()") is is_shown
         assert not browser.ask("document.querySelector('nav').checkVisibility()")
+        titles = "Array.from(document.querySelectorAll('main h2')).filter((one) => one.checkVisibility())"
+        bare = f"{titles}.filter((one) => !one.closest('section').innerText.replace(one.innerText, '').trim()).length"
+        assert browser.ask(bare) == 0, "no title stands alone"
+        assert browser.ask("document.querySelector('.paper').checkVisibility()"), "it says what is not printed"
         browser.call("Emulation.setEmulatedMedia", media="")
+        assert not browser.ask("document.querySelector('.paper').checkVisibility()")
         assert browser.pdf().startswith(b"%PDF")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rankscope as rs
+from rankscope.cli.main import main
 from rankscope.measures.parse import parse_measures
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -73,12 +74,12 @@ def test_a_system_that_changed_is_another_run_and_the_old_one_stays(project):
 
 def test_nothing_is_kept_without_a_store(project):
     assert project.run("--no-store").returncode == 0
-    assert not (project.folder / ".rankscope").exists()
+    assert not (project.folder / ".rankscope" / "store.db").exists()
 
 
 def test_another_place_can_be_named(project, tmp_path):
     assert project.run("--store", "kept.db").returncode == 0
-    assert not (project.folder / ".rankscope").exists()
+    assert not (project.folder / ".rankscope" / "store.db").exists()
     with rs.open_store(project.folder / "kept.db") as store:
         assert len(store.runs.list()) == 2
     assert project.run(RANKSCOPE_STORE=str(tmp_path / "by-variable.db")).returncode == 0
@@ -88,7 +89,7 @@ def test_another_place_can_be_named(project, tmp_path):
 
 def test_a_store_that_cannot_be_opened_ends_the_run_before_anything_is_asked(project):
     place = project.folder / ".rankscope" / "store.db"
-    place.parent.mkdir()
+    place.parent.mkdir(exist_ok=True)
     place.write_text(
         "no database, but a text that is longer than a header of a hundred bytes would have to be for this\n" * 3
     )
@@ -96,3 +97,64 @@ def test_a_store_that_cannot_be_opened_ends_the_run_before_anything_is_asked(pro
     assert done.returncode == 2
     assert "is not a store" in done.stderr
     assert not project.asked
+
+
+QRELS = "q1 0 a 1\nq2 0 b 1\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.delenv("RANKSCOPE_STORE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "one.run").write_text("q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq2 Q0 b 1 2 t\n")
+    (tmp_path / "two.run").write_text("q1 Q0 b 1 2 t\nq1 Q0 a 2 1 t\nq2 Q0 b 1 2 t\n")
+    return tmp_path
+
+
+def test_evaluate_and_compare_keep_only_where_there_is_a_store(files, capsys):
+    assert main(["evaluate", "qrels.txt", "one.run"]) == 0
+    assert "stored" not in capsys.readouterr().err
+    assert not (files / ".rankscope").exists()
+    assert main(["evaluate", "qrels.txt", "one.run", "-m", "RR", "--store", "."]) == 0
+    assert "stored: one " in capsys.readouterr().err
+    assert main(["compare", "qrels.txt", "one.run", "two.run", "-m", "RR"]) == 0
+    assert "stored: one " in capsys.readouterr().err
+    with rs.open_store() as store:
+        one, two = store.runs.list()
+        assert {one.system, two.system} == {"one", "two"}
+        assert {run.collection for run in (one, two)} == {"qrels"}
+        means = store.scores.means([one, two], store.qrels.find("qrels"), parse_measures("RR")[0])
+        assert {run.system: means[run.number].mean for run in (one, two)} == {"one": 1.0, "two": 0.75}
+        assert store.comparisons.list()[0].look == 1
+
+
+def test_a_comparison_says_which_one_on_its_queries_it_is(files, capsys):
+    main(["evaluate", "qrels.txt", "one.run", "--store", "."])
+    (files / "three.run").write_text("q1 Q0 c 1 2 t\nq2 Q0 b 1 2 t\n")
+    for other, look in (("two.run", 1), ("three.run", 2), ("two.run", 1)):
+        capsys.readouterr()
+        main(["compare", "qrels.txt", "one.run", other, "--format", "json"])
+        assert rs.Comparison.from_json(capsys.readouterr().out).look == look
+    main(["compare", "qrels.txt", "one.run", "two.run", "--format", "json", "--no-store"])
+    assert rs.Comparison.from_json(capsys.readouterr().out).look is None
+
+
+def test_a_store_that_fails_does_not_hide_the_scores(files, capsys):
+    place = files / ".rankscope" / "store.db"
+    place.parent.mkdir()
+    place.write_text("no database, whatever its name says, but a text that is as long as the header of one\n" * 3)
+    assert main(["evaluate", "qrels.txt", "one.run", "-m", "RR"]) == 0
+    said = capsys.readouterr()
+    assert "1.0000" in said.out
+    assert "nothing was kept in the store" in said.err
+    assert main(["evaluate", "qrels.txt", "one.run", "-m", "RR", "--store", "."]) == 2
+
+
+def test_the_report_says_how_often_the_queries_were_compared_on(files, capsys):
+    main(["evaluate", "qrels.txt", "one.run", "--store", "."])
+    main(["compare", "qrels.txt", "one.run", "two.run"])
+    assert "The first comparison on these queries" in capsys.readouterr().out
+    (files / "three.run").write_text("q1 Q0 c 1 2 t\nq2 Q0 b 1 2 t\n")
+    main(["compare", "qrels.txt", "one.run", "three.run"])
+    assert "The 2nd comparison on these queries" in capsys.readouterr().out

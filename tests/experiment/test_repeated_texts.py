@@ -80,7 +80,7 @@ def test_a_run_warns_of_queries_that_repeat_a_doc(german):
 @pytest.mark.parametrize("systems", ['[systems.dense]\ntype = "dense"\n', '[systems.mmr]\ntype = "mmr"\n'])
 def test_a_run_warns_of_a_model_that_does_not_know_the_language(german, systems):
     pytest.importorskip("wordllama", reason="wordllama is not installed")
-    assert "Warning: the model wordllama knows English alone, but queries are in de" in notes_of(german, systems)
+    assert "Warning: the model wordllama knows only English, but queries are in de" in notes_of(german, systems)
     queries = german / "queries.jsonl"
     queries.write_text(queries.read_text().replace('"de"', '"en-GB"'))
     assert "knows English" not in notes_of(german, systems)

@@ -101,8 +101,7 @@ def test_several_collections_have_one_answer_and_one_table(small):
     answer, table = report.first_screen
     assert answer.headline == "Use best on english and german."
     assert (
-        "There is no verdict over all of them: 2 collections are not drawn from all that could be asked."
-        in answer.reason
+        "There is no verdict over all of them: 2 collections are no random sample of all collections." in answer.reason
     )
     assert table.title == "RR across languages"
     assert list(table.table.header) == [

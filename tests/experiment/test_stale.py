@@ -259,7 +259,7 @@ class TestReuse:
         assert one.reused.n == 40
         assert first.started <= one.reused.first <= one.reused.last <= first.finished
         day = one.reused.first[:10]
-        words = f"one: 40 of 40 queries' answers are from an earlier run of {day}; --fresh asks anew."
+        words = f"one: 40 of 40 queries' answers are from an earlier run of {day}; --fresh asks again."
         assert words in str(report_of(again).first_screen)
         record = json.loads(to_json(benchmark_record(again)))
         assert record["collections"][0]["systems"][0]["reused"]["n"] == 40

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
+from rankscope import light
 from rankscope.align.hits import Counts
 from rankscope.cli.main import main
 from rankscope.comparison.compare import compare_scores
@@ -37,6 +38,47 @@ def simulated(n_systems, n_queries):
 
 def blocks_of(report, kind):
     return [block for block in report.first_screen if isinstance(block, kind)]
+
+
+def rated(**columns):
+    """Return scores of some systems, given query by query."""
+    scores = simulated(len(columns), len(next(iter(columns.values()))))
+    return Scores(
+        tuple(
+            RunScores(
+                **{field: getattr(run, field) for field in run.__record_fields__}
+                | {"name": name, "values": np.array(values)[:, None]}
+            )
+            for run, (name, values) in zip(scores.values(), columns.items(), strict=True)
+        ),
+        qrels=scores.qrels,
+        policies={},
+    )
+
+
+def test_of_several_challengers_the_queries_that_the_best_one_changes_are_on_the_page():
+    base, low = [0.5] * 20, [0.1, 0.2] * 10
+    mixed = [0.5 - 0.01 * i for i in range(7)] + [0.9] * 13
+    comparison = compare_scores(rated(base=base, low=low, mixed=mixed), n_resamples=199)
+    section = report_of(comparison).sections[0]
+    assert section.title == "Queries that changed, mixed vs base"
+    assert not section.folded
+    losses, gains = section.blocks
+    assert losses.title == "Largest losses: 5 of 6 queries that got worse"
+    assert [(one.query, round(one.after - one.before, 2)) for one in losses.queries] == [
+        ("q00006", -0.06), ("q00005", -0.05), ("q00004", -0.04), ("q00003", -0.03), ("q00002", -0.02)
+    ]  # fmt: skip
+    assert len(gains.queries) == 5
+    assert not any(one.sides for block in section.blocks for one in block.queries)
+    titles = [part.title for part in report_of(comparison).sections if part.folded]
+    assert section.intro == f"Both rankings of each query are further down, in “{titles[0]}”."
+
+
+def test_that_a_baseline_is_kept_as_all_others_are_worse_is_no_bad_news():
+    base, low, lower = [0.9, 0.8] * 10, [0.3, 0.4, 0.2, 0.3] * 5, [0.1, 0.0, 0.2, 0.1] * 5
+    (answer,) = blocks_of(report_of(compare_scores(rated(base=base, low=low, lower=lower))), doc.VerdictBlock)
+    assert answer.headline == "Keep base: none of the 2 others is better on this set."
+    assert answer.mark == "fine"
 
 
 def test_facts_of_two_systems_are_counted_by_hand():
@@ -90,6 +132,67 @@ def test_pairs_are_folded_and_the_best_come_first(all_pairs):
         (board[0], "best mean") if all_pairs else ("system-000", "baseline")
     ]
     assert next(section for section in report.sections if section.title == "For the specialist").folded
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_all_pairs_are_read_in_one_direction_the_better_mean_against_the_lower(lower_is_better):
+    scores = simulated(7, 60)
+    if lower_is_better:
+        runs = tuple(light.replace(run, lower_is_better=frozenset(run.measures)) for run in scores.values())
+        scores = light.replace(scores, runs=runs)
+    means = {name: float(run.values.mean()) for name, run in scores.items()}
+    ranked = sorted(means, key=means.get, reverse=not lower_is_better)
+    found = compare_scores(scores, all_pairs=True, n_resamples=199)
+    report = report_of(found)
+    expected = [(better, lower) for i, better in enumerate(ranked) for lower in ranked[i + 1 :]]
+    sections = [section for section in report.sections if " against " in section.title]
+    assert [tuple(section.title.split(" against ")) for section in sections] == expected[:8]
+    verdicts = next(block for block in blocks_of(report, doc.TableBlock) if block.title == "Verdicts").table
+    assert [(row[0].text, row[1].text) for row in verdicts.rows] == expected
+    assert [(pair.b, pair.a) for pair in found.groups[0].compared] == expected
+    for section, (better, lower) in zip(sections, expected, strict=False):
+        verdict, measures = section.blocks[0], section.blocks[1].table
+        assert f" · {better} vs {lower} · " in verdict.subject
+        assert measures.header[1:3] == (lower, better)
+        assert float(measures.rows[0][3].raw) == pytest.approx(means[better] - means[lower])
+        assert any(getattr(block, "text", "").startswith(f"{better} wins ") for block in section.blocks)
+
+
+def test_the_direction_of_pairs_changes_signs_and_nothing_else():
+    scores = simulated(7, 60)
+    by_score, as_given = (
+        compare_scores(scores, all_pairs=True, order=order, n_resamples=999) for order in ("score", "given")
+    )
+    names = list(scores)
+    assert [(pair.a, pair.b) for pair in as_given] == [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    turned = {(pair.b, pair.a) for pair in by_score} & {(pair.a, pair.b) for pair in as_given}
+    assert 0 < len(turned) < 21
+    ahead = {"better": "worse", "probably_better": "probably_worse"}
+    for pair in by_score:
+        is_turned = (pair.b, pair.a) in turned
+        given = as_given[(pair.b, pair.a) if is_turned else (pair.a, pair.b)]
+        code = pair.verdict.code
+        assert given.verdict.code == (ahead.get(code, code) if is_turned else code)
+        assert given.p.adjusted == pair.p.adjusted
+        assert given.delta == pytest.approx(-pair.delta if is_turned else pair.delta)
+        ends = (-pair.ci.high, -pair.ci.low) if is_turned else (pair.ci.low, pair.ci.high)
+        assert (given.ci.low, given.ci.high) == pytest.approx(ends)
+    assert [(row.rank, row.system) for row in by_score.groups[0].leaderboard] == [
+        (row.rank, row.system) for row in as_given.groups[0].leaderboard
+    ]
+
+
+def test_each_language_has_its_own_direction():
+    qrels = {f"{code}{i}": {"d": 1} for code in ("de", "en") for i in range(20)}
+    runs = {name: {q: ["d"] if q.startswith(name) else ["x", "d"] for q in qrels} for name in ("de", "en")}
+    found = rs.compare(qrels, runs, "RR", all_pairs=True, queries={q: {"language": q[:2]} for q in qrels})
+    assert [(pair.group, pair.b, pair.verdict.code) for pair in found] == [
+        ("de", "de", "better"),
+        ("en", "en", "better"),
+    ]
+    assert found["en", "de"].group == "de"
+    with pytest.raises(rs.errors.UnknownNameError, match="the other way round"):
+        found["de", "en"]
 
 
 def test_the_contents_have_one_entry_for_all_pairs():

@@ -98,7 +98,7 @@ def test_nothing_shown_is_said():
         "b": dict(zip(QRELS, reversed(list(ranked(2, better_every=2).values())), strict=True)),
     }
     text = latex_paper_table(paper_of_comparison(rs.compare(QRELS, runs, "RR")))
-    assert "No system can be told apart from a by RR." in text
+    assert "No system can be distinguished from a by RR." in text
     assert "textsuperscript" not in text
 
 

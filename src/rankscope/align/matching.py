@@ -71,7 +71,7 @@ def find_swap(qrels: Qrels, run: Run, policies: Policies) -> Finding | None:
     numbers in the qrels must look like scores, and those in the run like grades: neither fractional grades nor scores
     that are whole numbers, such as n … 1 down a list, are enough.
     """
-    if not policies.relevance_level.is_integer():  # whoever names such a grade means grades to be fractions
+    if not policies.relevance_level.is_integer():  # anyone who names such a grade means grades to be fractions
         return None
     if qrels.origin is not None and qrels.origin.format != "json":
         return None

@@ -196,7 +196,10 @@ def explain(
     if queries is None and docs is None:
         return explanation
     shown = [step.doc for step in (*explanation.steps, *explanation.ideal) if step.doc is not None]
-    return explanation.with_texts(Texts.of(queries=queries, docs=side.get(Need.DOCS, docs), only=shown))
+    words = side.get(Need.DOCS, docs)
+    texts = Texts.of(queries=queries, docs=words, only=shown, query_ids=judged.query_ids)
+    give_warning(*texts.notes)
+    return explanation.with_texts(texts)
 
 
 def explain_score(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rankscope.align.alignment import align
@@ -21,7 +22,7 @@ from rankscope.data.loading import ReadOptions, load_qrels, load_runs
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.data.texts import Snippet, Texts
-from rankscope.errors import MeasureError, OptionError
+from rankscope.errors import MeasureError, OptionError, give_warning
 from rankscope.evaluation import chosen_profile, decide_measures, decide_policies
 from rankscope.io.ids import as_id, byte_order
 from rankscope.light import names_of
@@ -177,7 +178,9 @@ def side_by_side(
     hits = [aligned_hits(judged, run, decided) for run in loaded]
     a, b = (ListSource(str(run.name), run, found) for run, found in zip(loaded, hits, strict=True))
     sides = sides_of(judged, a, b, as_id(query), measure=wanted, policies=decided, n_shown=n_shown)
-    return in_words(sides, Texts.of(queries=queries, docs=docs, only=docs_in(sides)))
+    texts = Texts.of(queries=queries, docs=docs, only=docs_in(sides), query_ids=judged.query_ids)
+    give_warning(*texts.notes)
+    return in_words(sides, texts)
 
 
 class ListSource(Record):
@@ -383,12 +386,13 @@ class ScoreChanges(StoredRecord):
         return tuple(sorted(gains, key=lambda one: (-one.change, byte_order(one.query))))
 
 
-def changes_between(scores: Scores, texts: Texts) -> ScoreChanges:
+def changes_between(scores: Scores, texts: Texts, only: AbstractSet[str] | None = None) -> ScoreChanges:
     """Return how queries changed from the first run of scores to the second, by their only measure."""
     first, second = scores.runs
     measure = scores.measures[0]
     sign = -1.0 if measure in first.lower_is_better else 1.0
-    values = {query: (first[query, measure], second[query, measure]) for query in first if query in second}
+    chosen = [query for query in first if query in second and (only is None or query in only)]
+    values = {query: (first[query, measure], second[query, measure]) for query in chosen}
     changes = [
         ScoreChange(query, texts.query(query), a, b, sign * (b - a))
         for query, (a, b) in values.items()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,8 +20,9 @@ from rankscope.registry import load_object
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
-    from rankscope.comparison.records import Comparison
+    from rankscope.comparison.records import Comparison, JudgmentFile
     from rankscope.comparison.request import CompareRequest
+    from rankscope.data.sources import ReadOptions
     from rankscope.measures.scores import Scores
     from rankscope.report.document import Report
 
@@ -85,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name in ("embeddings", "docs", "ontology"):
         add_option(parser, name, metavar="FILE")
     add_option(parser, "unjudged_queries", metavar="WORD")
+    options.add_store_options(parser, default="the nearest .rankscope/store.db from here upwards, where there is one")
     options.add_evaluation_options(parser)
 
 
@@ -113,6 +116,7 @@ def run(args: argparse.Namespace) -> int:
         if policy is not None:
             show(f"gate: error, exit code {code_of_error(error)}", file=sys.stderr)
         raise
+    comparison = keep(comparison, args)
     gate = None
     if policy is not None:
         from rankscope.comparison.gate import gate_of
@@ -128,6 +132,13 @@ def run(args: argparse.Namespace) -> int:
         if options.is_file(args.output):
             say_in_short(comparison, report, args.output)
     return options.gate_exit_code(gate, args)
+
+
+def keep(comparison: Comparison, args: argparse.Namespace) -> Comparison:
+    """Keep what was compared in a store, where there is one; return it with its number among those on these queries."""
+    if comparison.rankings is None:
+        return comparison
+    return comparison.with_look(options.keep_files(args, comparison.rankings, comparison.scores, comparison))
 
 
 def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
@@ -155,7 +166,6 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
 
 def comparison_from(args: argparse.Namespace) -> Comparison:
     from rankscope.comparison.compare import compare_runs, compare_scores_request
-    from rankscope.data.loading import load_qrels
     from rankscope.measures.score_files import other_qrels
 
     if args.scores:
@@ -167,14 +177,31 @@ def comparison_from(args: argparse.Namespace) -> Comparison:
     if len(args.files) < 3:
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
     request = request_from(args, **options.evaluation_options_from(args))
-    qrels: Any = args.files[0]
-    if args.more_qrels:
-        qrels = {}
-        reading = options.read_options_from(args, "qrels")
-        for path in (args.files[0], *args.more_qrels):
-            for query, docs in load_qrels(path, options=reading).judged.items():
-                qrels.setdefault(query, {}).update(docs)  # a doc judged twice has the later grade
-    return compare_runs(qrels, args.files[1:], request)
+    if not args.more_qrels:
+        return compare_runs(args.files[0], args.files[1:], request)
+    qrels, files = joined_qrels((args.files[0], *args.more_qrels), options.read_options_from(args, "qrels"))
+    return compare_runs(qrels, args.files[1:], request).with_judgments_of(files)
+
+
+def joined_qrels(
+    paths: Sequence[str], reading: ReadOptions
+) -> tuple[dict[str, dict[str, float]], tuple[JudgmentFile, ...]]:
+    """Return the judgments of several files, and what each adds; a doc judged twice has the later grade."""
+    from rankscope.comparison.records import JudgmentFile
+    from rankscope.data.loading import load_qrels
+
+    joined: dict[str, dict[str, float]] = {}
+    files = []
+    for path in paths:
+        qrels = load_qrels(path, options=reading)
+        n_added = n_changed = 0
+        for query, docs in qrels.judged.items():
+            known = joined.setdefault(query, {})
+            n_added += sum(doc not in known for doc in docs)
+            n_changed += sum(known.get(doc, grade) != grade for doc, grade in docs.items())
+            known.update(docs)
+        files.append(JudgmentFile(path, "" if qrels.origin is None else qrels.origin.sha256, n_added, n_changed))
+    return joined, tuple(files)
 
 
 def request_from(args: argparse.Namespace, **more: Any) -> CompareRequest:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from rankscope.align.policies import Policies
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import show, words
@@ -26,13 +27,14 @@ from rankscope.evaluation import (
     evaluate_request,
     trec_eval_text,
 )
-from rankscope.light import replace
+from rankscope.light import names_of, replace
 from rankscope.measures.scores import Scores, reaches
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import (
     best_first,
     footer,
     in_words,
+    is_quality,
     json_lines,
     lines_in_words,
     primary_of,
@@ -45,6 +47,7 @@ from rankscope.report.evaluation import (
 )
 from rankscope.report.render import render_table
 from rankscope.report.table import Table, print_table, to_csv, transposed
+from rankscope.store_file import nearest_store
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
@@ -129,6 +132,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     threads = "threads to use (default: one per core); the scores are the same"
     parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
     options.add_anyway_option(parser)
+    options.add_store_options(parser, default="the nearest .rankscope/store.db from here upwards, where there is one")
     gate = parser.add_argument_group(options.GATE)
     limit = "fail where the mean of a measure is below a limit (above it, where less is better), e.g. nDCG@10=0.5"
     gate.add_argument("--fail-under", action="append", default=[], metavar="NAME=X", help=limit)
@@ -200,10 +204,11 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
             stream.write(text)
         options.say_where(args.output)
         return
+    said: list[str] = []
     if form == "html" or (args.details and form != "table"):
-        scores, text = report_text(args, form, bands)
+        scores, text, said = report_text(args, form, bands)
     elif form == "latex" and not args.per_query:
-        scores, text = paper_text(args, bands)
+        scores, text, said = paper_text(args, bands)
     else:
         scores = scores_from(args) if scores is None else scores
         text = ""
@@ -214,8 +219,30 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
             shown = in_order(scores, args.order, form)
             (write_with_intervals if args.intervals else write)(shown, form, stream, args, bands)
     if options.is_file(args.output):
-        print_table(short_table(scores if args.order == "given" else best_first(scores)), file=sys.stderr)
+        shown = scores if args.order == "given" else best_first(scores)
+        print_table(short_table(shown), file=sys.stderr, answer=said or answer_in(scores))
         options.say_where(args.output)
+    keep(scores, args)
+
+
+def keep(scores: Scores, args: argparse.Namespace) -> None:
+    """Keep runs and scores in a store, where there is one; what came from standard input is gone by now."""
+    if args.no_store or (args.store is None and nearest_store() is None):
+        return
+    if "-" in (args.qrels, *args.runs):
+        show("not stored: standard input cannot be read twice", file=sys.stderr)
+        return
+    from rankscope.analysis.rankings import Rankings
+    from rankscope.data.loading import load_runs
+    from rankscope.data.texts import Texts
+
+    decided = {name: scores.policies[name] for name in names_of(Policies)}
+    qrels = load_qrels(args.qrels, duplicates=decided["duplicates"], options=options.read_options_from(args, "qrels"))
+    runs = {run.name or "run": run for run in load_runs(args.runs, options=options.read_options_from(args))}
+    rankings = Rankings(
+        qrels, runs, Policies(**decided), args.profile, lambda shown: Texts.of(queries=args.queries, only=shown)
+    )
+    options.keep_files(args, rankings, scores)
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
@@ -230,8 +257,24 @@ def options_from(args: argparse.Namespace) -> dict[str, Any]:
     return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "unjudged_queries", "anyway")
 
 
-def report_text(args: argparse.Namespace, form: str, bands: BandProfile | None) -> tuple[Scores, str]:
-    """Return the scores and the whole report, on a page with the charts that can be drawn from these runs."""
+def answer_in(scores: Scores) -> list[str]:
+    """Return what the means of several runs say, for people; nothing that would take time."""
+    if len(scores) == 1:
+        return []
+    from rankscope.report.best_mean import answer_lines
+
+    return answer_lines(scores)
+
+
+def answer_by_verdicts(scores: Scores, comparison: Comparison | None, why_not: str) -> list[str]:
+    """Return the sentence that a page begins with, of several runs."""
+    from rankscope.report.evaluation_answer import answer_of
+
+    return [answer_of(scores, comparison, why_not).headline] if len(scores) > 1 else []
+
+
+def report_text(args: argparse.Namespace, form: str, bands: BandProfile | None) -> tuple[Scores, str, list[str]]:
+    """Return the scores, the whole report, on a page with charts of these runs, and the answer."""
     from rankscope.report.evaluation_report import report_of
     from rankscope.report.render import render
 
@@ -247,11 +290,11 @@ def report_text(args: argparse.Namespace, form: str, bands: BandProfile | None) 
         why_not_compared=why_not,
         with_figures=form == "html",
     )
-    return scores, render(report, cast("Form", form))
+    return scores, render(report, cast("Form", form)), answer_by_verdicts(scores, comparison, why_not)
 
 
-def paper_text(args: argparse.Namespace, bands: BandProfile | None) -> tuple[Scores, str]:
-    """Return the scores and a table for a paper; superscripts are verdicts, those of `compare --all-pairs`."""
+def paper_text(args: argparse.Namespace, bands: BandProfile | None) -> tuple[Scores, str, list[str]]:
+    """Return the scores, a table for a paper, and its answer; superscripts are verdicts of `compare --all-pairs`."""
     from rankscope.report.paper import paper_of_comparison, paper_of_scores
     from rankscope.report.render.latex_table import latex_paper_table
 
@@ -259,9 +302,10 @@ def paper_text(args: argparse.Namespace, bands: BandProfile | None) -> tuple[Sco
     scores = in_order(data.evaluate(data.measures), args.order, "latex")
     table = means_of(scores, args, bands)
     comparison, why_not = compare_all(data, scores)
-    if comparison is None:
-        return scores, latex_paper_table(paper_of_scores(scores, table=table, why_no_marks=why_not))
-    return scores, latex_paper_table(paper_of_comparison(comparison, scores=scores, table=table))
+    paper = paper_of_scores(scores, table=table, why_no_marks=why_not)
+    if comparison is not None:
+        paper = paper_of_comparison(comparison, scores=scores, table=table)
+    return scores, latex_paper_table(paper), answer_by_verdicts(scores, comparison, why_not)
 
 
 def means_of(scores: Scores, args: argparse.Namespace, bands: BandProfile | None) -> Table:
@@ -282,14 +326,15 @@ def compare_all(data: RunData, scores: Scores) -> tuple[Comparison | None, str]:
     """
     if len(scores) == 1:
         return None, ""
-    n_pairs = math.comb(len(scores), 2)
+    primary, n_pairs = primary_of(scores), math.comb(len(scores), 2)
+    if not is_quality(primary):
+        return None, f"Here they are not compared: {primary} says how much was judged, not how good a run is."
     if n_pairs * scores.qrels.n_queries > MOST_COMPARED:
         size = f"{n_pairs:,} pairs on {scores.qrels.n_queries:,} queries"
         return None, f"Here they are not compared: {size} take a while."
     from rankscope.comparison.compare import compare_runs
     from rankscope.comparison.request import CompareOptions, request_of
 
-    primary = primary_of(scores)
     given: Any = {**data.options, "all_pairs": True, "primary": primary}
     try:
         request = request_of(given, function="compare", known=CompareOptions, measures=[primary])
@@ -328,14 +373,15 @@ def write(scores: Scores, form: str, stream: TextIO, args: argparse.Namespace, b
         stream.write(json_lines(scores, per_query=per_query))
     elif form == "table":
         table = query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands)
-        print_table(with_details(table, scores, args), file=stream)
+        answer = [] if per_query else answer_in(scores)
+        print_table(with_details(table, scores, args), file=stream, answer=answer)
     elif form == "csv":
         table = query_table(scores) if per_query else summary_table(scores)
         table = with_word_columns(table, scores, bands) if bands else table
         stream.write(to_csv(table if per_query else with_n_columns(table, scores)))
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
-        stream.write(render_table(table, form))
+        stream.write(render_table(table, form, answer=[] if per_query else answer_in(scores)))
 
 
 def with_details(table: Table, scores: Scores, args: argparse.Namespace) -> Table:
@@ -368,9 +414,9 @@ def write_with_intervals(
     else:
         table = with_details(means_of(scores, args, bands), scores, args)
         if form == "table":
-            print_table(transposed(table, corner="measure"), file=stream)
+            print_table(transposed(table, corner="measure"), file=stream, answer=answer_in(scores))
         else:
-            stream.write(render_table(table, form))
+            stream.write(render_table(table, form, answer=answer_in(scores)))
 
 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:
@@ -398,6 +444,7 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
     if form == "junit":
         with options.output_to(args.output) as stream:
             options.write_cases(cases(gate, command="evaluate"), stream, command="evaluate")
+        keep(scores, args)
     else:
         report(args, form, scores)
     for line in gate.lines():

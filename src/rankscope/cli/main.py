@@ -37,6 +37,7 @@ from rankscope.registry import Entry, Registry
 _SUMMARIES = {
     "evaluate": "score runs against qrels",
     "compare": "tell which run is better, how sure that is, and where the difference sits",
+    "check": "check what you expect of rankings, query by query: targets",
     "explain": "show the arithmetic of one score, rank by rank",
     "show": "show what two runs answer to a query, side by side",
     "diagnose": "explain in plain words what a run does badly, and what usually helps",
@@ -47,6 +48,12 @@ _SUMMARIES = {
     "import": "take over the files of the evaluation frameworks that Rankscope replaces",
     "init": "write a project file",
     "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
+    "history": "show what became of systems over time, and what changed between two runs",
+    "leaderboard": "rank systems over many collections",
+    "rescore": "score all stored runs under the judgments of today, and tell labels from systems",
+    "baseline": "save runs as a baseline, a folder to commit",
+    "gate": "compare today's runs with a baseline, and pass or fail a build",
+    "watch": "run a project, compare it with its history, and send a message where quality fell",
     "collection": "show a collection, or build the HPO benchmark",
     "split": "divide queries into train and held out",
     "plan": "say how many queries a difference takes, or which differences your queries can find",
@@ -107,7 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BaseException as error:  # noqa: BLE001 (whatever it is, it must not end as a finding, which 1 says)
             if has_reader_left(error):
                 discard_output()  # and so does what is buffered
-                return WRONG_INPUT if GATES.intersection(word.partition("=")[0] for word in given) else FINE
+                is_gate = given[:1] == ["gate"] or GATES.intersection(word.partition("=")[0] for word in given)
+                return WRONG_INPUT if is_gate else FINE
             code, lines = outcome_of(error, given, is_terminated=bool(signals))
             if debug:
                 from rankscope.cli.bug_report import traceback_text
@@ -183,8 +191,8 @@ def ended_by_sigterm(*, owns_process: bool) -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-GATES = {"--fail-if-worse", "--fail-under", "--require"}
-"""With these a build waits for the exit code: an answer that could not be printed must not count as passed."""
+GATES = {"check", "--fail-if-worse", "--fail-under", "--require"}
+"""With these words a build waits for the exit code: an answer that could not be printed must not count as passed."""
 
 
 def has_reader_left(error: BaseException) -> bool:

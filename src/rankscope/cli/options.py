@@ -15,13 +15,17 @@ from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import Later, show, words
 from rankscope.data.loading import ReadOptions
-from rankscope.errors import OptionError, did_you_mean, shorten
+from rankscope.errors import OptionError, RankscopeError, did_you_mean, give_warning, shorten
 from rankscope.progress import Progress
 from rankscope.registry import load_object
 from rankscope.report.table import Table
+from rankscope.store_file import nearest_store
 
 if TYPE_CHECKING:
+    from rankscope.analysis.rankings import Rankings
     from rankscope.comparison.gate import GatePolicy, GateResult
+    from rankscope.comparison.records import Comparison
+    from rankscope.measures.scores import Scores
     from rankscope.report.charts import ChartSource
     from rankscope.report.document import Report
     from rankscope.report.render import Form
@@ -119,7 +123,7 @@ def add_anyway_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--anyway", action="store_true", help=what)
 
 
-def add_profile_option(parser: argparse.ArgumentParser) -> None:
+def add_profile_option(parser: argparse._ActionsContainer) -> None:
     profiles = names_in("rankscope.measures.profiles:PROFILES", "follow the conventions of another tool")
     parser.add_argument("--profile", metavar="NAME", help=profiles)
 
@@ -149,21 +153,25 @@ def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a f
     parser.add_argument("-o", "--output", metavar="FILE", help=file)
 
 
-def chosen_format(args: argparse.Namespace) -> str:
-    """Return which of the formats of `add_format_option` to print; a file must be called as what it holds."""
+def chosen_format(args: argparse.Namespace, **instead: str | None) -> str:
+    """Return which of the formats of `add_format_option` to print; a file must be called as what it holds.
+
+    `instead` of -o and --format others can be looked at: `output`, and `given` for the format.
+    """
     formats: tuple[str, ...] = args.formats
-    output = getattr(args, "output", None)
-    if args.format is not None and args.format not in formats:
-        hint = did_you_mean(args.format, formats)
-        raise OptionError(f"--format {args.format} is not one of {', '.join(formats)}", hint=hint)
+    output = instead.get("output") if "output" in instead else getattr(args, "output", None)
+    given = instead.get("given") if "given" in instead else args.format
+    if given is not None and given not in formats:
+        hint = did_you_mean(given, formats)
+        raise OptionError(f"--format {given} is not one of {', '.join(formats)}", hint=hint)
     # a chart has extensions of its own
-    if output in (None, "-") or getattr(args, "chart", None) or args.by_extension is None:
-        return str(args.format or formats[0])
+    if output is None or output == "-" or getattr(args, "chart", None) or args.by_extension is None:
+        return str(given or formats[0])
     known: dict[str, str] = {ending: form for ending, form in args.by_extension.items() if form in formats}
     suffix = ending_of(output)
-    if args.format is not None:
-        check_ending(output, [ending for ending, form in known.items() if form == args.format])
-        return str(args.format)
+    if given is not None:
+        check_ending(output, [ending for ending, form in known.items() if form == given])
+        return given
     if suffix not in known:
         problem = f"{suffix} is not written here" if suffix else "the name says no format"
         raise OptionError(f"{problem}: {output!r}", hint=f"use {', '.join(known)}")
@@ -210,10 +218,46 @@ def check_ending(path: str, written: Iterable[str]) -> None:
         raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 
+SHOWN_RUNS = 4
+"""More stored runs than this are counted."""
+
+
+def add_store_option(parser: argparse.ArgumentParser) -> None:
+    where = "the store (default: RANKSCOPE_STORE, else the nearest .rankscope/store.db from here upwards)"
+    parser.add_argument("--store", metavar="WHERE", help=where)
+
+
 def add_store_options(parser: argparse.ArgumentParser, *, default: str) -> None:
     where = f"keep what is found in this store: a file, a folder or postgresql://… (default: {default})"
     parser.add_argument("--store", metavar="WHERE", help=where)
     parser.add_argument("--no-store", action="store_true", help="keep nothing")
+
+
+def keep_files(
+    args: argparse.Namespace, rankings: Rankings, scores: Scores, comparison: Comparison | None = None
+) -> int | None:
+    """Keep what was evaluated in the store asked for, else in the nearest, if there is one; say so on stderr.
+
+    Return which comparison on these queries it is, where it is one. Where a store that nobody asked for by name fails,
+    that is a warning.
+    """
+    where = args.store or nearest_store()
+    if args.no_store or where is None:
+        return None
+    from rankscope.experiment.keep import keep_files as keep
+    from rankscope.store import open_store
+
+    try:
+        with open_store(where, create=args.store is not None) as store:
+            runs, looked = keep(store, rankings, scores, comparison=comparison)
+    except RankscopeError as error:
+        if args.store is not None:
+            raise
+        give_warning(f"nothing was kept in the store: {error.message}")
+        return None
+    names = ", ".join(f"{run.system} {run.short}" for run in runs) if len(runs) <= SHOWN_RUNS else f"{len(runs)} runs"
+    show(f"stored: {names}", file=sys.stderr)
+    return None if looked is None else looked.look
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
@@ -221,12 +265,33 @@ def add_gate_options(parser: argparse.ArgumentParser) -> None:
     worse = "fail where a system is worse than the baseline"
     lower = f"{worse}, or lower by more than the margin with too few queries or judgments"
     group.add_argument("--fail-if-worse", action="store_true", help=lower)
+    add_gate_details(group)
+
+
+def add_gate_details(group: argparse._ActionsContainer) -> None:
+    """Add what a gate lets pass."""
     required = "non-inferior: pass only where the whole interval lies above minus the margin"
     group.add_argument("--require", metavar="WORD", help=required)
     inconclusive = "where the result is inconclusive: warn (default: pass, and say so), fail or pass"
     group.add_argument("--on-inconclusive", metavar="WORD", help=inconclusive)
     missing = "the share of queries that a system may leave unanswered (default: 0.1)"
     group.add_argument("--allow-missing", type=float, metavar="SHARE", help=missing)
+
+
+def names_project(files: Sequence[str]) -> bool:
+    """Tell whether what is given stands for a project: nothing, its folder, or its file; else qrels and runs."""
+    if len(files) == 1 and not os.path.isdir(files[0]) and ending_of(files[0]) != ".toml":  # noqa: PTH112 (as above)
+        raise OptionError(f"only {files[0]} is given", hint="give the qrels and at least one run, or a project")
+    return len(files) < 2
+
+
+def refuse_file_options(args: argparse.Namespace, *names: str) -> None:
+    """Refuse options that are about runs in files, where a project is given."""
+    scoring = (*POLICY_OPTIONS, "complete", "depth", "judged_only", "min_rel", "profile")
+    for name in (*names, *scoring, *READING_OPTIONS):
+        if getattr(args, name, None) not in (None, False):
+            option = name.replace("_", "-")
+            raise OptionError(f"--{option} goes with files; a project says it in its file", hint="change the project")
 
 
 def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GatePolicy | None:
@@ -322,7 +387,7 @@ def command_line(args: argparse.Namespace) -> str:
     return shlex.join(["rankscope", *args.given])
 
 
-def progress_on(stream: TextIO) -> Progress | None:
+def progress_on(stream: TextIO, what: str = "reading") -> Progress | None:
     """Return a function that draws progress, where somebody is watching."""
     if not stream.isatty():
         return None
@@ -335,7 +400,7 @@ def progress_on(stream: TextIO) -> Progress | None:
             return
         last = now
         share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"
-        stream.write(f"\r\x1b[Kreading {share}" if done < total else "\r\x1b[K")
+        stream.write(f"\r\x1b[K{what} {share}" if done < total else "\r\x1b[K")
         stream.flush()
 
     return show

@@ -37,6 +37,7 @@ examples:
   rankscope run -o report.html
   rankscope run --only bm25 --only hybrid --collection scifact
   rankscope run --format json > results.json
+  rankscope run --repeat 3                  for systems that answer otherwise each time
   rankscope run --reveal -o final.html
   rankscope run --fail-if-worse -o gate.xml
 
@@ -57,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", action="append", default=[], metavar="NAME", help=collection)
     parser.add_argument("--baseline", metavar="SYSTEM", help="the system to compare with (default: the first)")
     parser.add_argument("--k", type=int, metavar="N", help="how many docs to ask for (default: depth in the project)")
+    times = (
+        "ask every query N times, for systems that do not repeat themselves: scores are means over the repetitions, "
+        "and the spread from run to run is shown beside the differences (default: repeat in the project, or 1)"
+    )
+    parser.add_argument("--repeat", type=int, metavar="N", help=times)
     parser.add_argument("--fresh", action="store_true", help="discard earlier answers and ask for everything again")
     parser.add_argument(
         "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
@@ -89,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             collections=tuple(args.collection),
             depth=args.k,
             command=options.command_line(args),
-            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway", "on_failure")},
+            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway", "on_failure", "repeat")},
         )
         file = project_file(args.project).resolve()
         project = load_project(file)
@@ -101,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
             options.write_error_case(error, args.output, command="run")
         raise
     kept = None if store is None else keep(store, project, benchmark)
+    benchmark = benchmark if kept is None else kept.benchmark
     gate = None if policy is None else benchmark_gate(benchmark, policy)
     with options.output_to(args.output) as stream:
         report = write(benchmark, form, stream, gate, args)
@@ -132,24 +139,29 @@ class KeptResult(NamedTuple):
 
     is_kept: bool
     lines: list[str]
+    benchmark: Benchmark
+    """With the number of each comparison among those on the same queries."""
 
 
 def keep(store: Store, project: Project, benchmark: Benchmark) -> KeptResult:
-    from rankscope.experiment.keep import keep_benchmark
+    from rankscope.experiment.history import change_lines
+    from rankscope.experiment.keep import keep_benchmark, with_looks
 
     with store:
         try:
             kept = keep_benchmark(store, project, benchmark)
+            changes = {result.name: list(change_lines(store, result)) for result in kept}
         except RankscopeError as error:
-            return KeptResult(
-                is_kept=False, lines=[f"error: not all of this was kept: {error.message}", f"hint: {error.hint}"]
-            )
+            hint = [f"hint: {error.hint}"] if error.hint else []
+            lines = [f"error: not all of this was kept: {error.message}", *hint]
+            return KeptResult(is_kept=False, lines=lines, benchmark=benchmark)
     lines = []
     for result in kept:
         where = f" of {result.name}" if len(kept) > 1 else ""
         names = ", ".join(f"{run.system} {run.short}" for run in result.runs if run.number in result.new)
+        lines += [f"since the last run{where}:", *(f"  {line}" for line in changes[result.name])]
         lines.append(f"stored{where}: {names or 'nothing, as all answers are those of runs that are there'}")
-    return KeptResult(is_kept=True, lines=lines)
+    return KeptResult(is_kept=True, lines=lines, benchmark=with_looks(benchmark, kept))
 
 
 def failure_words(benchmark: Benchmark) -> str:

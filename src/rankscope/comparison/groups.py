@@ -10,6 +10,7 @@ from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
+from msgspec import field
 
 from rankscope._version import __version__
 from rankscope.arrays import Bools, Floats
@@ -27,17 +28,20 @@ from rankscope.comparison.records import (
     QrelsFile,
     QueryChange,
     QueryGroup,
+    RepetitionFile,
     RunFile,
+    RunToRun,
     SmallSet,
     Stratum,
     StratumPValues,
 )
 from rankscope.comparison.request import CompareRequest, Settings
 from rankscope.comparison.verdict import MIN_UNITS, VerdictContext, verdict_of
-from rankscope.data.queries import QueryTable
+from rankscope.data.queries import LANGUAGE, QueryTable
 from rankscope.data.sources import Origin
 from rankscope.data.texts import beginning, one_line
 from rankscope.errors import OptionError
+from rankscope.measures.repetitions import spread_of_means
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
 from rankscope.records import Both, Record, or_none, replace
@@ -46,8 +50,6 @@ from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import ON_REQUEST, contrast_p, sign_p, wins_and_losses
 from rankscope.stats.units import Units
 
-LANGUAGE = ("language", "lang")
-"""Attributes whose values are never pooled unless asked for."""
 POOLED = "all languages pooled"
 MANY_VALUES = 20
 """An attribute with more values than this makes strata only on request."""
@@ -80,13 +82,30 @@ class ComparisonInput(Record, eq=False):
     units: Units
     columns: Mapping[tuple[str, str], Floats]
     """Every system's scores by every measure, in the order of the queries; NaN where there is none."""
+    repeated: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
+    """The same in each repetition (repetitions x queries), of systems that were asked several times."""
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """The pairs to compare, the reference first."""
-        if self.request.all_pairs:
+    def n_pairs(self) -> int:
+        """How many pairs each group of queries has."""
+        return math.comb(len(self.scores), 2) if self.request.all_pairs else len(self.scores) - 1
+
+    def pairs_in(self, group: Bools) -> list[tuple[str, str]]:
+        """Return the pairs to compare, the reference first; of all pairs the better mean is held against the lower."""
+        if not self.request.all_pairs:
+            return [(self.baseline, name) for name in self.scores if name != self.baseline]
+        if self.request.order == "given":
             return list(combinations(self.scores, 2))
-        return [(self.baseline, name) for name in self.scores if name != self.baseline]
+        return [(lower, better) for better, lower in combinations(self.means_in(group), 2)]
+
+    def means_in(self, group: Bools) -> dict[str, float]:
+        """Return every system's mean by the primary measure, the best first; NaN where no query has a score."""
+        means = {}
+        for name in self.scores:
+            column = self.columns[name, self.primary]
+            means[name] = weighted_mean(column, group & ~np.isnan(column), self.units)
+        sign = 1 if self.primary in self.scores[self.baseline].lower_is_better else -1
+        return dict(sorted(means.items(), key=lambda item: (math.isnan(item[1]), sign * item[1])))
 
     def ids_in(self, mask: Bools) -> tuple[str, ...]:
         return tuple(query for query, inside in zip(self.ids, mask.tolist(), strict=True) if inside)
@@ -103,7 +122,8 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         )
     systems = None
     if request.all_pairs and len(masks) == 1:
-        matrix = np.column_stack([given.columns[name, given.primary] for name in scores])
+        ranked = scores if request.order == "given" else given.means_in(next(iter(masks.values())))
+        matrix = np.column_stack([given.columns[name, given.primary] for name in ranked])
         undefined = np.isnan(matrix)
         systems = matrix if (undefined.all(axis=1) == undefined.any(axis=1)).all() else None
     tested = compare_contests(
@@ -119,7 +139,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         inside = given.ids_in(mask)
         found = None
         if evidence is not None:
-            found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
+            found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=given.n_pairs)
         of_group = (each for each in tested if each.contest.group == name)
         results = tuple(pair_results(given, of_group, contrasts, found))
         group = QueryGroup(
@@ -151,7 +171,14 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         profile=scores.profile,
         policies=dict(scores.policies),
         qrels=QrelsFile(*path_and_digest(scores.qrels.origin), scores.qrels.n_queries),
-        runs=tuple(RunFile(run.name, *path_and_digest(run.origin)) for run in scores.values()),
+        runs=tuple(
+            RunFile(
+                run.name,
+                *path_and_digest(run.origin),
+                tuple(RepetitionFile(*path_and_digest(each.origin)) for each in scores.repetitions.get(run.name, ())),
+            )
+            for run in scores.values()
+        ),
         recommendation=recommend(groups, baseline),
         order=request.order,
         groups=tuple(groups),
@@ -173,9 +200,8 @@ def path_and_digest(origin: Origin | None) -> tuple[str | None, str | None]:
 def language_masks(given: ComparisonInput) -> tuple[str | None, dict[str | None, Bools]]:
     """Return the queries of each language, where they are in several; else all queries as one nameless group."""
     whole = np.ones(len(given.ids), dtype=np.bool_)
-    attributes = {} if given.queries is None else given.queries.attributes
-    found = next((name for name in attributes if name.lower() in LANGUAGE), None)
-    language = {} if found is None else attributes[found]
+    found = None if given.queries is None else given.queries.language
+    language = {} if given.queries is None or found is None else given.queries.attributes[found]
     values = sorted({str(language[query]) for query in given.ids if query in language})
     if len(values) < 2:
         return None, {None: whole}
@@ -195,7 +221,7 @@ def strata_of(given: ComparisonInput, group: Bools) -> Iterator[tuple[StratumNam
     wanted: list[tuple[str, Mapping[str, Any], bool]] = []
     if given.queries is not None:
         wanted += [(name, given.queries.attribute(name), True) for name in given.request.strata]
-    if len(given.pairs) <= MANY_PAIRS:
+    if given.n_pairs <= MANY_PAIRS:
         wanted += [(name, values, False) for name, values in other_attributes(given).items()]
     inside = given.ids_in(group)
     for name, values, requested in wanted:
@@ -247,7 +273,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
     units, columns, scores = given.units, given.columns, given.scores
     counts = np.ones(len(units.member), dtype=np.bool_) if units.weights is None else units.weights > 0
     measures = [given.primary, *(measure for measure in scores.measures if measure != given.primary)]
-    if len(given.pairs) > MANY_PAIRS:
+    if given.n_pairs > MANY_PAIRS:
         measures = measures[:1]
     ranges = {
         measure: range_of(measure, np.concatenate([columns[name, measure] for name in scores])) for measure in measures
@@ -258,7 +284,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
         # a query of weight 0 is no part of anything
         wanted: list[tuple[str, StratumName | None, Bools]] = [(measure, None, mask & counts) for measure in measures]
         wanted += [(given.primary, stratum, inside & counts) for stratum, inside in strata_of(given, mask)]
-        for a, b in given.pairs:
+        for a, b in given.pairs_in(mask):
             for measure, stratum, inside in wanted:
                 is_primary, known = measure == given.primary and stratum is None, known_measure(measure)
                 lowest, highest = ranges[measure]
@@ -322,9 +348,26 @@ def pair_results(
         more: dict[str, Any] = {"settle": (), "sensitivity": {}}
         if evidence is not None:
             context, more = evidence.of(main, context)
+        more["repeats"] = run_to_run(given, main.contest)
         result = replace(main.result, strata=strata, **query_details(given, main), **more)
         yield replace(result, verdict=verdict_of(result, context))
-        yield from (each.result for each in others if each.contest.stratum is None)
+        for each in others:
+            if each.contest.stratum is None:
+                yield replace(each.result, repeats=run_to_run(given, each.contest))
+
+
+def run_to_run(given: ComparisonInput, contest: Contest) -> RunToRun | None:
+    """Return how much a pair changes from run to run, over its queries; None where both systems were asked once."""
+    known = ~np.isnan(contest.differences)
+    names = ((contest.a, contest.measure), (contest.b, contest.measure))
+    if not known.any() or not any(name in given.repeated for name in names):
+        return None
+    means = [
+        tuple(weighted_mean(scores, known, given.units) for scores in given.repeated.get(name, [given.columns[name]]))
+        for name in names
+    ]
+    spread = Both(*(or_none(spread_of_means(each)) for each in means))
+    return RunToRun(Both(*means), spread, math.hypot(spread.a or 0.0, spread.b or 0.0))
 
 
 def stratum_of(name: StratumName, inside: PairResult, contrast: Contrast, settings: Settings) -> Stratum:
@@ -429,10 +472,9 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
             beats[result.a].append(result.b)
     losses = Counter(name for beaten in beats.values() for name in beaten)
     rows = []
-    for name in given.scores:
+    for name, mean in given.means_in(mask).items():
         column = np.where(mask, given.columns[name, given.primary], math.nan)
         known = ~np.isnan(column)
-        mean = weighted_mean(column, known, units)
         if not math.isnan(mean):
             ci = mean_interval(
                 column[known],
@@ -443,8 +485,7 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
             )
             rank = 1 + losses[name] if given.request.all_pairs else None
             rows.append(LeaderboardRow(rank, name, mean, ci, int(known.sum()), tuple(beats[name])))
-    sign = 1 if given.primary in given.scores[given.baseline].lower_is_better else -1
-    return tuple(sorted(rows, key=lambda row: sign * row.mean))
+    return tuple(rows)
 
 
 def spread_of(system: str, means: Mapping[str, float]) -> LanguageSpread:

@@ -19,7 +19,7 @@ from collections.abc import Set as AbstractSet
 
 from rankscope.comparison.records import Action, Code, PairResult, QueryGroup, Recommendation
 from rankscope.comparison.verdict import CLAIMS, MIN_UNITS, TURNED, WORDS, about, decimals, unit_word
-from rankscope.printable import counted
+from rankscope.printable import SHOWN_NAMES, counted, listed
 
 BETTER: tuple[Code, ...] = ("better", "probably_better")
 WORSE: tuple[Code, ...] = ("worse", "probably_worse")
@@ -29,8 +29,7 @@ ACTIONS: dict[Code, Action] = {"better": "use", "probably_better": "prefer"}
 IN_DOUBT: tuple[Code, ...] = ("not_safe", "not_comparable")
 KEPT_BY: tuple[Code, ...] = ("cannot_tell", "not_safe", "too_few", *ALIKE, "probably_worse", "worse")
 """Verdicts on others by which a baseline is kept, the one that leaves most open first."""
-SHOWN_NAMES = 3
-JUDGE = "Judging the docs that rankscope compare --settle FILE lists would tell."
+JUDGE = "Judging the docs that rankscope compare --settle FILE lists would settle it."
 LONGEST = 120
 """A headline that is longer names fewer systems, where it can."""
 
@@ -121,8 +120,8 @@ def of_one_pair(pair: PairResult, *, has_baseline: bool) -> Recommendation:
     if has_baseline:
         return Recommendation(f"Keep {pair.a}: {words}.", "keep", (pair.a,), code, more)
     words = {
-        "cannot_tell": f"{pair.a} and {pair.b} cannot be told apart",
-        "too_few": f"{few_words([pair])} to tell {pair.a} and {pair.b} apart; at least {MIN_UNITS} are needed",
+        "cannot_tell": f"{pair.a} and {pair.b} cannot be distinguished",
+        "too_few": f"{few_words([pair])} to distinguish {pair.a} and {pair.b}; at least {MIN_UNITS} are needed",
         "not_safe": f"which of {pair.a} and {pair.b} is better is not safe to say, as too many results are unjudged",
     }[code]
     return Recommendation(f"Nothing can be recommended: {words}.", "none", (), code, more)
@@ -180,11 +179,11 @@ def of_better_ones(
 
 
 def open_words(pairs: Sequence[PairResult], baseline: str) -> Iterator[str]:
-    """Say how many more queries would tell, which systems the verdicts leave open, and of which nothing can be said."""
+    """Say how many more queries would be enough, which systems are left open, and of which nothing can be said."""
     unsure = [pair for pair in pairs if code_of(pair) == "cannot_tell"]
     hopeful = [pair for pair in unsure if pair.gain > 0]
     if unsure and not hopeful:
-        yield f"{listed([pair.b for pair in unsure])} cannot be told apart from {baseline}."
+        yield f"{listed([pair.b for pair in unsure])} cannot be distinguished from {baseline}."
     yield from filter(None, [more_queries(hopeful or unsure)])
     for code, what in (
         ("not_safe", "not safe to call, as too many results are unjudged"),
@@ -203,7 +202,7 @@ def among_all(group: QueryGroup) -> Recommendation:
         words = "the means are not over the same queries, so none of them is the best"
         return Recommendation(f"Nothing can be recommended: {words}.", "none", (), "cannot_tell")
     if max(pair.n_units for pair in group.compared) < MIN_UNITS:
-        words = f"{few_words(group.compared)} to tell systems apart"
+        words = f"{few_words(group.compared)} to distinguish the systems"
         return Recommendation(
             f"Nothing can be recommended: {words}; at least {MIN_UNITS} are needed.", "none", (), "too_few"
         )
@@ -267,11 +266,11 @@ def unless(pair: PairResult, what: str) -> str:
 
 
 def more_queries(pairs: Sequence[PairResult], against: str = "") -> str:
-    """Say how many more queries would tell, where the records know it and it is more than there are."""
+    """Say how many more queries would be enough, where the records know it and it is more than there are."""
     needed = [max(pair.n_needed, MIN_UNITS) - pair.n_units for pair in pairs if pair.n_needed is not None]
     if len(needed) < len(pairs) or min(needed, default=0) <= 0:
         return ""  # where one of them has no figure, no number of queries is known to tell
-    what = f"would tell a difference of {pairs[0].margin:g}{against}"
+    what = f"would be enough to detect a difference of {pairs[0].margin:g}{against}"
     return f"About {about(max(needed))} more {unit_word(pairs[0])} {what}{if_as_seen(pairs)}."
 
 
@@ -310,16 +309,6 @@ def codes_against(system: str, group: QueryGroup) -> dict[str, Code]:
         elif pair.a == system:
             found[pair.b] = TURNED.get(code, code)
     return found
-
-
-def listed(names: Sequence[str], *, last: str = "and", most: int = SHOWN_NAMES) -> str:
-    """Return names in a sentence; of many only the first, and how many more there are."""
-    shown = list(names[:most])
-    if not shown:
-        return ""
-    if len(names) > most:
-        return f"{', '.join(shown)} {last} {len(names) - most} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
 def short_enough(names: Sequence[str], sentence: str, *, last: str = "and", most: int = SHOWN_NAMES) -> str:

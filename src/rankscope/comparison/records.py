@@ -223,6 +223,33 @@ class SmallSet(Record, kw_only=True):
     """The smallest p-value that the sign test of so many units can have."""
 
 
+class RunToRun(Record):
+    """How much a pair changes from run to run, where its systems were asked several times; it decides nothing.
+
+    The unit of evidence stays the query: scores are means over the repetitions, and so are means and difference.
+    """
+
+    means: Both[tuple[float, ...]]
+    """Each system's mean in every repetition, over the same queries; one number where it was asked once."""
+    spread: Both[float | None]
+    """The standard deviation of these means; null where it was asked once, so that it is not known."""
+    difference: float
+    """That of the difference between one run of each, taken as independent: the root of the sum of squares.
+
+    It is too small where a spread is not known."""
+
+    @property
+    def n(self) -> Both[int]:
+        """How often each system was asked."""
+        return Both(len(self.means.a), len(self.means.b))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference of the means over all repetitions, from the spread alone."""
+        parts = zip((self.spread.a, self.spread.b), (self.n.a, self.n.b), strict=True)
+        return math.sqrt(sum((spread or 0.0) ** 2 / n for spread, n in parts))
+
+
 class Verdict(Record):
     """What is said: a code for programs, a sentence, the reason for it, and what limits it."""
 
@@ -305,8 +332,6 @@ class PairResult(Record, kw_only=True, dict=True):
     small_set: SmallSet | None = None
     """Who won where, and the sign test, where a difference has too few units for a verdict."""
     verdict: Verdict | None = None
-    looks: None = None
-    """Comparisons made on this query set; not counted without a store."""
     seed: int
     hashes: FileHashes = FileHashes()
     group: str | None = None
@@ -320,6 +345,10 @@ class PairResult(Record, kw_only=True, dict=True):
     """Queries for which only one of the two has a score; they are left out."""
     critical_equivalence: float | None
     """How many standard errors decide at level 1 - 2 alpha."""
+    repeats: RunToRun | None = None
+    """How much it changes from run to run; null where both systems were asked once.
+
+    What is known of docs (judged, unjudged, bounds, settle, movement) is then about the first run of each."""
 
     @property
     def pair(self) -> PairResult:
@@ -503,12 +532,32 @@ class LanguageSpread(Record):
     """Of the languages' means, divided by their number."""
 
 
+class JudgmentFile(Record):
+    """One of several files of judgments that were put together."""
+
+    path: str
+    sha256: str
+    n_added: int
+    """Judgments of docs that the files before it do not have."""
+    n_changed: int = 0
+    """Docs to which it gives another grade than the files before it; the later one counts."""
+
+
 class QrelsFile(Record):
     """The judgments that the scores rest on."""
 
     path: str | None
     sha256: str | None
     n_queries: int
+    files: tuple[JudgmentFile, ...] = ()
+    """Where they are from several files, the first with all of its judgments; there is no path then."""
+
+
+class RepetitionFile(Record):
+    """The run of one repetition."""
+
+    path: str | None
+    sha256: str | None
 
 
 class RunFile(Record):
@@ -517,6 +566,8 @@ class RunFile(Record):
     name: str
     path: str | None
     sha256: str | None
+    repetitions: tuple[RepetitionFile, ...] = ()
+    """The runs of all repetitions, where it was asked several times; the first is the one above."""
 
 
 class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=True):
@@ -556,6 +607,8 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     notes: tuple[str, ...] = ()
     cluster_of: dict[str, str] | None = None
     """The cluster of each query, where there are clusters."""
+    look: int | None = None
+    """Which comparison on these queries it is, counted from 1; null where no store counts them."""
 
     @property
     def scores(self) -> Scores:
@@ -598,6 +651,12 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
         """Return the comparison with rankings of queries side by side, which its report then shows."""
         return self._with(lists=lists)
 
+    def with_judgments_of(self, files: tuple[JudgmentFile, ...]) -> Comparison:
+        """Return the comparison with the files whose judgments were put together for it."""
+        named = replace(self, qrels=replace(self.qrels, files=files))
+        named.__dict__.update(self.__dict__)
+        return named
+
     def _with(self, **more: Any) -> Comparison:
         """Return the comparison with more at hand than its JSON holds."""
         result = replace(self)
@@ -608,6 +667,14 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     def rankings(self) -> Rankings | None:
         """The judgments and runs that were compared, for reports that look at docs; None where they are not at hand."""
         return self.__dict__.get("rankings")
+
+    def with_look(self, look: int | None) -> Comparison:
+        """Return the comparison with which one on these queries it is."""
+        if look is None:
+            return self
+        result = replace(self, look=look)
+        result.__dict__.update(self.__dict__)
+        return result
 
     def with_rankings(self, rankings: Rankings) -> Comparison:
         """Return the comparison with the judgments and runs that it was made of, which are never written with it."""
@@ -651,13 +718,14 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
     def __getitem__(self, systems: tuple[str, str]) -> PairResult:
         """Return what was found of two systems, (a, b), as they were compared: differences are b minus a.
 
-        The other order is an error, as every sign would be the wrong one. Where there are several groups of queries,
-        it is the first one's.
+        The other order is an error, as every sign would be the wrong one. Of all pairs, b is the one with the better
+        mean; with order="given", the one named later. Where there are several groups of queries, it is the first one's.
         """
-        for result in self:
+        results = [self._linked(result) for result in self.groups[0].compared]
+        for result in results:
             if (result.a, result.b) == systems:
                 return result
-        pairs = [(result.a, result.b) for result in self]
+        pairs = [(result.a, result.b) for result in results]
         if isinstance(systems, tuple) and systems[::-1] in pairs:
             hint = f"they were compared the other way round: comparison[{systems[1]!r}, {systems[0]!r}]"
         else:

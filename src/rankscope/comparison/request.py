@@ -117,7 +117,7 @@ class CompareRequest(Options):
     seed: int = 0
     """seed of everything random (default: 0)"""
     order: str = "score"
-    """how reports order systems: score (default: best first, by the primary measure) or given (as they were named)"""
+    """how systems, and the two of a pair, are ordered: score (default: best first, by the primary measure) or given"""
     anyway: bool = False
     """go on where ids match nothing; the verdict is then: not comparable"""
     problems: dict[str, str] | None = None

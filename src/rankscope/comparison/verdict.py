@@ -85,17 +85,32 @@ def decide(pair: PairResult, known: VerdictContext) -> Code:
         return "not_comparable"
     if known.identical:
         return "identical"
-    if not pair.differs:
-        return "same"
-    return "too_few" if pair.n_units < MIN_UNITS else call(pair)
+    code: Code = "same" if not pair.differs else "too_few" if pair.n_units < MIN_UNITS else call(pair)
+    return "not_comparable" if code == "same" and leaves_half_out(pair) else code
 
 
-def call(pair: PairResult, rest: WithoutTopUnit | None = None) -> Code:
-    """Return what the interval of a pair's gain says, or of the rest of it without a unit, by the margin."""
+def leaves_half_out(pair: PairResult) -> bool:
+    """Tell whether half of the queries or more have no score of both: that the rest is alike says nothing of them."""
+    return 2 * pair.n_undefined >= pair.n_members
+
+
+def half_words(pair: PairResult) -> str:
+    if not pair.n_queries:
+        return "No query has a score of both."
+    known_by = f"Only {pair.n_queries} of {counted(pair.n_members, 'query')} have a {pair.measure} of both"
+    return f"{known_by}; that they are alike there says nothing of the others."
+
+
+def call(pair: PairResult, rest: WithoutTopUnit | None = None, *, more_error: float = 0.0) -> Code:
+    """Return what the interval of a pair's gain says, or of the rest of it without a unit, by the margin.
+
+    `more_error` is added to the standard error, as independent of it.
+    """
     gain, margin = pair.gain, pair.margin
     error, critical, narrow = map(or_nan, (pair.standard_error, pair.mde.critical, pair.critical_equivalence))
     if rest is not None:
         gain, error, critical, narrow = pair.sign * rest.delta, rest.error, rest.critical, rest.critical_equivalence
+    error = math.hypot(error, more_error) if more_error else error
     half = critical * error
     if margin > 0 and abs(gain) + narrow * error < margin:
         return "same"
@@ -136,7 +151,7 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     """Say what a verdict rests on; `after_advice` without what a recommendation above it has said."""
     margin = f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}"
     if code == "not_comparable":
-        return known.problem or "No query has a score of both."
+        return known.problem or half_words(pair)
     if code in ("identical", "same") and not pair.differs:
         return f"Both have the same {pair.measure} on each of {counted(pair.n_queries, 'query')}."
     if code == "not_safe":
@@ -227,7 +242,7 @@ def not_safe_words(pair: PairResult, check: UnjudgedCheck, margin: str) -> str:
     size = f"{check.system} is {'higher' if delta > 0 else 'lower'} by {abs(delta):.{decimals(pair)}f}"
     turned = f"unless more than {check.tipping_point or 0.0:.0%} of its unjudged results are relevant"
     if not check.tipping_point_known:
-        turned = f"but {check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
+        turned = f"but {check.tested_share:.0%} of its unjudged results being relevant would be enough to reverse it"
     return f"{size}, {turned}. {typical_words(check)}"
 
 
@@ -278,7 +293,7 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
     for why, n in left_out.items():
         if n:
             share = n / pair.n_members
-            more = f" That is {share:.0%} of all: the rest may not stand for them." if share > MANY_UNDEFINED else ""
+            more = f" That is {share:.0%} of all: the rest may not represent them." if share > MANY_UNDEFINED else ""
             yield f"{counted(n, 'query')} left out, as {why}.{more}"
     rest = known.without_top_unit
     if code in CLAIMS and rest is not None and not math.isnan(rest.error):
@@ -290,10 +305,44 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             yield f"It rests on {what}: without it the verdict {would} be another one ({WORDS[after]})."
     if is_lopsided(pair):
         yield (
-            f"The differences are lopsided (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
+            f"The differences are skewed (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
             "the interval is rough."
         )
+    yield from run_to_run_words(code, pair, margin_given=known.margin_given)
     yield from unjudged_words(code, pair)
+
+
+def run_to_run_words(code: Code, pair: PairResult, *, margin_given: bool) -> Iterator[str]:
+    """Say what the spread between repetitions means for a difference, and whether the verdict survives it.
+
+    The interval counts what changes query by query, not what changes for all queries of a run at once. So the spread is
+    added to its error once more; where the verdict would then be another one, that is said.
+    """
+    found = pair.repeats
+    if found is None or not found.difference:
+        return
+    margin = f"{'your' if margin_given else 'the'} margin of {pair.margin:g}"
+    if pair.margin and found.difference > pair.margin:
+        size = spread_text(found.difference, pair.margin)
+        yield (
+            f"From run to run the difference between {pair.b} and {pair.a} changes by {size} (standard deviation), "
+            f"more than {margin}: a difference that small between two single runs says nothing."
+        )
+    if code in (*CLAIMS, "same"):
+        after = call(pair, more_error=found.error)
+        if after not in (call(pair), code):
+            yield (
+                "It rests on few repetitions: with the spread from run to run added to the error, the verdict would be "
+                f"another one ({WORDS[after]})."
+            )
+
+
+def spread_text(spread: float, margin: float = 0.0) -> str:
+    """Print a spread with two digits that count, or more where it would look as if it were the margin."""
+    digits = 2
+    while digits < 9 and spread != margin and float(f"{spread:.{digits}g}") == margin:
+        digits += 1
+    return f"{spread:.{max(0, digits - 1 - math.floor(math.log10(spread)))}f}" if spread > 0 else "0"
 
 
 def is_lopsided(pair: PairResult) -> bool:
@@ -336,11 +385,13 @@ def turning_words(code: Code, check: UnjudgedCheck) -> str:
     if code == "same" or (check.strength == "stands" and not check.tipping_point_known):
         then = f"It holds even if {check.tested_share:.0%} of {theirs} are relevant."
     elif not check.tipping_point_known:
-        then = f"It would turn if {check.tested_share:.0%} of {theirs} were relevant."
+        then = f"It would change if {check.tested_share:.0%} of {theirs} were relevant."
     elif check.tipping_point is not None:
-        then = f"The difference would turn only if more than {check.tipping_point:.0%} of {theirs} were relevant."
+        then = (
+            f"The difference would be reversed only if more than {check.tipping_point:.0%} of {theirs} were relevant."
+        )
     else:
-        then, typical = f"No share of relevant docs among {theirs} could turn the difference.", ""
+        then, typical = f"No share of relevant docs among {theirs} could reverse the difference.", ""
     return f"{then}{typical}"
 
 

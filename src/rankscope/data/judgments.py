@@ -54,7 +54,7 @@ class SingleJudgment(Record, kw_only=True, forbid_unknown_fields=True):
     doc: str
     source: JudgmentSource
     uuid: str = ""
-    """Made by whoever writes the judgment down first; the same judgment, sent again, has the same one."""
+    """Made where the judgment is written down first; the same judgment, sent again, has the same one."""
     grade: float | None = None
     """How relevant the doc is; None where no grade was given."""
     scale: tuple[float, ...] | None = None

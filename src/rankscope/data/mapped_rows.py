@@ -1,7 +1,7 @@
 """Rows of a matrix that is mapped from a file, which may become shorter at any moment.
 
-Whoever touches a page of a mapped file behind its end is ended by the system (SIGBUS). So the system itself is asked to
-copy the rows: where the file has become shorter, it says so. That is possible on Linux.
+A process that reads a page of a mapped file behind its end is ended by the system (SIGBUS). So the system itself is
+asked to copy the rows: where the file has become shorter, it says so. That is possible on Linux.
 """
 
 from __future__ import annotations

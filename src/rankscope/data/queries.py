@@ -27,6 +27,8 @@ from rankscope.io.source import BYTE_ORDER_MARK, FileReading, StoredFile, source
 from rankscope.io.table import guess_format
 from rankscope.light import LightRecord
 
+LANGUAGE = ("language", "lang")
+"""Attributes whose values are never pooled unless asked for."""
 _SHAPES = (
     "give {query: text}, {query: {attribute: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, "
     "Parquet, Arrow or TREC topics; each query once"
@@ -61,6 +63,11 @@ class QueryTable(LightRecord, eq=False):
             f"the queries have no attribute {name!r}" + (f"; they have {known}" if known else ", nor any other"),
             hint=did_you_mean(name, self.attributes) or "attributes are further columns or keys of the queries",
         )
+
+    @property
+    def language(self) -> str | None:
+        """The attribute that says in which language a query is."""
+        return next((name for name in self.attributes if name.lower() in LANGUAGE), None)
 
     def strata(self, names: str | Sequence[str]) -> dict[str, tuple[Hashable, ...]]:
         """Return the stratum of each query: its values of the named attributes, None where it has none."""

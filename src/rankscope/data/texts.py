@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from rankscope.light import LightRecord, field
 
 TITLE_LENGTH = 80
 """A doc without a title is called by about so many characters of its text."""
+FEW_KNOWN = 0.1
+"""Where a file knows fewer of the ids than this share of them, it may be another one."""
 SNIPPET_LENGTH = 200
 _WORD = re.compile(r"\w+")
 _SHORT = 2
@@ -40,23 +42,35 @@ class Texts(LightRecord, eq=False):
     bodies: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     """Where they were read from: the paths of `queries` and `docs`, where these are files."""
+    notes: tuple[str, ...] = ()
+    """What must be known of them: that hardly any id is in the file."""
 
     @classmethod
-    def of(cls, *, queries: Any = None, docs: Any = None, only: Iterable[str] | None = None) -> Texts:
-        """Return the texts of queries and docs, both in any form that is read; of docs `only` those that are needed."""
+    def of(
+        cls, *, queries: Any = None, docs: Any = None, only: Iterable[str] | None = None, query_ids: Iterable[str] = ()
+    ) -> Texts:
+        """Return the texts of queries and docs, both in any form that is read; of docs `only` those that are needed.
+
+        `query_ids` are those that should be among the queries.
+        """
         asked: Mapping[str, str] = {}
         table = DocTable({}, frozenset())
+        files, notes = files_among(queries=queries, docs=docs), []
         if queries is not None:
             from rankscope.data.queries import load_queries
 
-            asked = load_queries(queries).texts or {}
+            given = load_queries(queries)
+            asked = given.texts or {}
+            notes += lacking_notes("queries", query_ids, given.ids, files)
         if docs is not None:
             from rankscope.data.docs import load_docs
 
-            table = load_docs(docs, only=None if only is None else frozenset(only))
+            only = None if only is None else frozenset(only)
+            table = load_docs(docs, only=only)
+            notes += lacking_notes("docs", only or (), table.doc_ids, files)
         roles = match_columns(list(table.fields), {role: DOC_COLUMNS[role] for role in ("title", "text")})
         titles, bodies = (texts_in(table.fields.get(roles.get(role, ""), {})) for role in ("title", "text"))
-        return cls(asked, titles, bodies, files_among(queries=queries, docs=docs))
+        return cls(asked, titles, bodies, files, tuple(notes))
 
     def query(self, query: str) -> str:
         """Return what was asked, on one line."""
@@ -84,6 +98,21 @@ class Texts(LightRecord, eq=False):
 def files_among(**given: Any) -> dict[str, str]:
     """Return what is given as a file, by its name."""
     return {name: str(path) for name, path in given.items() if isinstance(path, str | Path)}
+
+
+def lacking_notes(what: str, wanted: Iterable[str], known: Collection[str], files: Mapping[str, str]) -> list[str]:
+    """Say so where none, or hardly any, of the ids that are shown is known: words would be missing without a word."""
+    ids, inside = sorted(set(wanted)), frozenset(known)
+    lacking = [one for one in ids if one not in inside]
+    n_known = len(ids) - len(lacking)
+    if not ids or n_known >= FEW_KNOWN * len(ids):
+        return []
+    where = Path(files[what]).name if what in files else f"the {what} given"
+    among = f"only {n_known:,} of the {len(ids):,} {what} {'is' if n_known == 1 else 'are'}"
+    if not n_known:
+        among = f"none of the {len(ids):,} {what} is" if len(ids) > 1 else f"{ids[0]!r} is not"
+    example = f"e.g. {lacking[0]!r} here and {min(known)!r} there" if known else "which has none"
+    return [f"{among} in {where}, so {'others' if n_known else 'ids'} are shown without words: {example}"]
 
 
 def texts_in(cells: Mapping[str, Any]) -> dict[str, str]:

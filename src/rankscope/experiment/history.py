@@ -8,8 +8,9 @@ verdict is on the system's part, under the judgments of today.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,9 +18,13 @@ from rankscope._version import __version__
 from rankscope.align.policies import Policies
 from rankscope.comparison.compare import compare
 from rankscope.comparison.known_measures import range_of
-from rankscope.comparison.records import Comparison
+from rankscope.comparison.records import Code, Comparison, PairResult
+from rankscope.comparison.verdict import short_words
+from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, OptionError
+from rankscope.experiment.keep import KeptCollection
 from rankscope.measures.parse import parse_measure
+from rankscope.measures.scores import ROUNDING, show
 from rankscope.measures.spec import Measure
 from rankscope.records import Record, StoredRecord, or_none
 from rankscope.stats.interval import mean_interval
@@ -28,6 +33,7 @@ from rankscope.store.qrels import StoredQrels
 from rankscope.store.scores import ScoreSummary, StoredScores
 
 DEFAULT_MEASURE = "nDCG@10"
+SHOWN_CHANGES = 8
 
 
 class ChangeParts(Record):
@@ -100,6 +106,27 @@ class SystemHistory(Record):
 
     system: str
     points: tuple[HistoryPoint, ...]
+    change: ChangeParts | None = None
+    """From the first of them to the last; None for one run, and where the two have no query in common."""
+    queries: QueryCounts | None = None
+
+
+class VerdictOnChange(Record, kw_only=True):
+    """What a comparison of a run with the one before says, under the judgments of today."""
+
+    system: str
+    before: int
+    after: int
+    at: str
+    """When the later run was made."""
+    difference: float | None
+    low: float | None
+    high: float | None
+    verdict: Code
+    short: str
+    """The verdict in a word or two."""
+    words: str
+    """The whole verdict."""
 
 
 class LabelsOfToday(Record):
@@ -124,6 +151,8 @@ class History(StoredRecord, kw_only=True):
     systems: tuple[SystemHistory, ...]
     n_looks: int = 0
     """Comparisons that were made on the queries of today."""
+    changes: tuple[VerdictOnChange, ...] = ()
+    """The newest changes, the newest first."""
 
 
 class RunChange(StoredRecord, kw_only=True):
@@ -150,12 +179,13 @@ def history_of(
     systems: Sequence[str] = (),
     last: int | None = None,
     qrels: str | None = None,
+    n_changes: int = SHOWN_CHANGES,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> History:
     """Return the stored runs of systems on a collection, each scored under the judgments of today.
 
-    `last` keeps the newest runs of each system; `qrels` names other judgments than the newest. What was not scored yet
-    is scored now, and kept.
+    `last` keeps the newest runs of each system; `qrels` names other judgments than the newest; `n_changes` is how many
+    runs are compared with the one before. What was not scored yet is scored now, and kept.
     """
     name = chosen_collection(store, collection)
     runs = store.runs.list(collection=name)
@@ -190,10 +220,9 @@ def history_of(
             labels.facts["n_judgments"],
             labels.stored,
         ),
-        systems=tuple(
-            SystemHistory(system, tuple(points_of(scorer, group, labels, tags))) for system, group in of_system.items()
-        ),
-        n_looks=len(store.comparisons.list(queries_sha256=runs[-1].queries_sha256)),
+        systems=tuple(system_history(scorer, system, group, labels, tags) for system, group in of_system.items()),
+        changes=tuple(newest_changes(store, scorer, of_system.values(), labels, n_changes)),
+        n_looks=store.comparisons.n_looks(runs[-1].queries_sha256),
     )
 
 
@@ -262,13 +291,104 @@ class Scorer:
         return self._texts[run.queries_sha256]
 
 
-def points_of(
-    scorer: Scorer, runs: Sequence[StoredRun], labels: StoredQrels, tags: dict[int, list[str]]
-) -> list[HistoryPoint]:
-    return [
+def system_history(
+    scorer: Scorer, system: str, runs: Sequence[StoredRun], labels: StoredQrels, tags: dict[int, list[str]]
+) -> SystemHistory:
+    points = tuple(
         point_of(scorer, run, labels, before=before, tags=tuple(tags.get(run.number, ())))
         for before, run in zip([None, *runs], runs, strict=False)
+    )
+    if len(runs) < 2:
+        return SystemHistory(system, points)
+    queries, change = change_between(scorer, runs[0], runs[-1], labels)
+    return SystemHistory(system, points, change, queries)
+
+
+def newest_changes(
+    store: Store, scorer: Scorer, groups: Iterable[Sequence[StoredRun]], labels: StoredQrels, n: int
+) -> Iterator[VerdictOnChange]:
+    """Yield what comparisons of the newest runs with the ones before say; where queries differ, there is none."""
+    pairs = [pair for runs in groups for pair in pairwise(runs)]
+    for before, after in sorted(pairs, key=lambda pair: (pair[1].started, pair[1].number), reverse=True)[:n]:
+        counts, change = change_between(scorer, before, after, labels)
+        facts: dict[str, Any] = {
+            "system": after.system,
+            "before": before.number,
+            "after": after.number,
+            "at": after.started,
+        }
+        if change is None or not counts.are_same:
+            why = f"Not comparable: {counts.in_words or 'no judged query in common'}."
+            yield VerdictOnChange(
+                **facts,
+                difference=None,
+                low=None,
+                high=None,
+                verdict="not_comparable",
+                short="not comparable",
+                words=why,
+            )
+            continue
+        compared = compared_runs(store, scorer, before, after, labels)
+        if compared is None:
+            same = "The rankings are identical."
+            yield VerdictOnChange(
+                **facts, difference=0.0, low=None, high=None, verdict="identical", short="identical", words=same
+            )
+            continue
+        pair = next(iter(compared))
+        verdict = pair.final_verdict
+        numbers: dict[str, Any] = {"difference": pair.delta, "low": pair.ci.low, "high": pair.ci.high}
+        yield VerdictOnChange(
+            **facts,
+            **numbers,
+            verdict=verdict.code,
+            short=short_words(verdict.code, pair),
+            words=f"{verdict.text} {verdict.reason}",
+        )
+
+
+def compared_runs(
+    store: Store,
+    scorer: Scorer,
+    before: StoredRun,
+    after: StoredRun,
+    labels: StoredQrels,
+    *,
+    margin: float | None = None,
+) -> Comparison | None:
+    """Return the comparison of two runs under some judgments, as it was kept or made now; None for the same ranking.
+
+    They are compared on the queries that both were asked with the same words.
+    """
+    if before.ranking_sha256 == after.ranking_sha256:
+        return None
+    asked = {"then": scorer.texts(before), "now": scorer.texts(after)}
+    same = [
+        query for query, text in asked["then"].items() if query in asked["now"] and are_same(text, asked["now"][query])
     ]
+    names = {f"run {run.number}": run for run in (before, after)}
+    if before.system != after.system:
+        names = {f"{run.system} (run {run.number})": run for run in (before, after)}
+    inputs = {
+        "runs": {name: run.ranking_sha256 for name, run in names.items()},
+        "queries": sorted(same),
+        "qrels": labels.judgments_sha256,
+        "measure": [scorer.measure.name, scorer.measure.spec.version],
+        "margin": margin,
+        "policies": scorer.policies.as_dict(),
+        "rankscope": __version__,
+    }
+    kept = store.comparisons.find(inputs)
+    if kept is not None:
+        return store.comparisons.result(kept)
+    judgments = store.qrels.judgments(labels).select(same)
+    runs = {name: store.runs.ranking(run) for name, run in names.items()}
+    made = compare(judgments, runs, scorer.measure, margin=margin, **scorer.policies.as_dict())
+    if not store.read_only:
+        rankings = (before.ranking_sha256, after.ranking_sha256)
+        store.comparisons.add(made, queries_sha256=after.queries_sha256, rankings=rankings, inputs=inputs)
+    return made
 
 
 def point_of(
@@ -302,7 +422,7 @@ def change_between(
     """Return how the queries differ, and the change of the mean over the common ones, taken apart."""
     asked_then, asked_now = scorer.texts(before), scorer.texts(after)
     both = asked_then.keys() & asked_now.keys()
-    same = {query for query in both if asked_then[query] == asked_now[query]}
+    same = {query for query in both if are_same(asked_then[query], asked_now[query])}
     then = scorer.labels_then(before) or labels
     judged_then, judged_now = scorer.scores(before, then), scorer.scores(after, labels)
     common = same & set(judged_then.query_ids) & set(judged_now.query_ids)
@@ -320,6 +440,11 @@ def change_between(
     )
     parts = ChangeParts(or_none(new - old_then), or_none(new - old_now), or_none(old_now - old_then))
     return counts, parts
+
+
+def are_same(then: str | None, now: str | None) -> bool:
+    """Whether a query of the same id asks for the same, as far as its words are known."""
+    return then is None or now is None or then == now
 
 
 def mean_over(scores: StoredScores, queries: set[str]) -> float:
@@ -366,16 +491,7 @@ def diff_runs(
             f"run {before.number} and run {after.number} were not asked the same queries: {counts.in_words}",
             hint=f"--anyway compares them on the {counts.n_common} queries that both were asked",
         )
-    asked = scorer.texts(before).keys() & scorer.texts(after).keys()
-    same = [query for query in asked if scorer.texts(before)[query] == scorer.texts(after)[query]]
-    names = (f"run {before.number}", f"run {after.number}")
-    if before.system != after.system:
-        names = (f"{before.system} ({names[0]})", f"{after.system} ({names[1]})")
-    comparison = None
-    if before.ranking_sha256 != after.ranking_sha256:
-        runs = dict(zip(names, (store.runs.ranking(before), store.runs.ranking(after)), strict=True))
-        judgments = store.qrels.judgments(labels).select(same)
-        comparison = compare(judgments, runs, wanted, margin=margin, **policies_of(after).as_dict())
+    comparison = compared_runs(store, scorer, before, after, labels, margin=margin)
     tags = {number: (tag,) for tag, number in store.tags.current().items()}
     points = [point_of(scorer, run, labels, before=None, tags=tags.get(run.number, ())) for run in (before, after)]
     return RunChange(
@@ -390,6 +506,67 @@ def diff_runs(
         comparison=comparison,
         notes=tuple(notes_on(before, after)),
     )
+
+
+def rescored(
+    store: Store,
+    collection: str,
+    labels: Qrels | None = None,
+    *,
+    measure: str | None = None,
+    on_progress: Callable[[int, int], object] | None = None,
+) -> History:
+    """Score all stored runs on a collection under the judgments of today, or the newest of the store; both are kept."""
+    name = chosen_collection(store, collection)
+    if labels is not None:
+        newest = store.runs.list(collection=name, last=1)[0]
+        if newest.qrels_sha256 and counts_unjudged(store, name):
+            labels = labels.with_queries(store.texts.queries(newest.queries_sha256))
+        store.qrels.add(labels, name=name)
+    return history_of(store, collection=name, measure=measure, n_changes=0, on_progress=on_progress)
+
+
+def counts_unjudged(store: Store, name: str) -> bool:
+    """Whether queries without judgments count on a collection: then its judgments list them."""
+    return bool(store.qrels.judgments(store.qrels.find(name)).rows.empty_queries)
+
+
+def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
+    """Say in one line for each system what has changed since its run before."""
+    for run in kept.runs:
+        runs = store.runs.list(system=run.system, collection=kept.name)
+        wanted = chosen_measure([run], None)
+        scorer = Scorer(store, wanted, policies_of(run))
+        now = scorer.scores(run, kept.qrels).summary.mean
+        here = f"{run.system}: {wanted.name} {'undefined' if now is None else show(now)}"
+        place = [each.number for each in runs].index(run.number)
+        if run.number not in kept.new:
+            then = scorer.labels_then(run)
+            before = None if then is None else scorer.scores(run, then).summary.mean
+            moved = before is not None and now is not None and abs(now - before) > ROUNDING
+            labels = f"; other judgments move it by {now - before:+.4f}" if moved and now and before is not None else ""
+            yield f"{here}, the same answers as in run {run.number}{labels}"
+        elif place == 0:
+            yield f"{here}, the first stored run"
+        else:
+            yield f"{here}{since_words(store, scorer, runs[place - 1], run, kept.qrels)}"
+
+
+def since_words(store: Store, scorer: Scorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> str:
+    counts, change = change_between(scorer, before, after, labels)
+    when = f"run {before.number} of {before.started[:16].replace('T', ' ')}"
+    if change is None or not counts.are_same:
+        return f"; not comparable with {when}: {counts.in_words or 'no judged query in common'}"
+    compared = compared_runs(store, scorer, before, after, labels)
+    verdict = "identical" if compared is None else short_words(*verdict_and_pair(compared))
+    moved = "" if not change.labels else f"; other judgments moved that run by {change.labels:+.4f}"
+    difference = "" if change.system is None else f"{change.system:+.4f} "
+    return f", {difference}since {when}: {verdict}{moved}"
+
+
+def verdict_and_pair(comparison: Comparison) -> tuple[Code, PairResult]:
+    pair = next(iter(comparison))
+    return pair.final_verdict.code, pair
 
 
 def notes_on(before: StoredRun, after: StoredRun) -> list[str]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from rankscope._version import __version__
+from rankscope.analysis.rankings import Rankings
+from rankscope.comparison.records import Comparison
 from rankscope.data.queries import QueryTable
 from rankscope.data.run import Run
+from rankscope.data.sources import name_of
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult
 from rankscope.experiment.run_files import LIBRARIES
@@ -20,10 +25,12 @@ from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.records import Record, replace, to_builtins
 from rankscope.store import CollectionFacts, RunDetails, RunFacts, Store, StoredDoc, StoredQuery, StoredRun
+from rankscope.store.columns import qrels_bytes
 from rankscope.store.comparisons import StoredComparison
-from rankscope.store.engine import VARIABLE, StoreLocation, location_of
+from rankscope.store.engine import StoreLocation, location_of
 from rankscope.store.qrels import StoredQrels
 from rankscope.store.scores import data_of_docs
+from rankscope.store_file import VARIABLE
 from rankscope.systems.options import versions_of
 
 KEPT_RANKS = 100
@@ -65,13 +72,27 @@ def keep_benchmark(store: Store, project: Project, benchmark: Benchmark) -> tupl
     return tuple(each for each in kept if each is not None)
 
 
+def with_looks(benchmark: Benchmark, kept: Sequence[KeptCollection]) -> Benchmark:
+    """Return a benchmark whose comparisons say which ones on their queries they are."""
+    look_of = {each.name: each.comparison.look for each in kept if each.comparison is not None}
+    return replace(
+        benchmark,
+        collections=tuple(
+            result
+            if result.comparison is None
+            else replace(result, comparison=result.comparison.with_look(look_of.get(result.name)))
+            for result in benchmark.collections
+        ),
+    )
+
+
 def keep_collection(
     store: Store, project: Project, result: CollectionResult, details: RunDetails
 ) -> KeptCollection | None:
     rankings, scores = result.rankings, result.scores
-    if rankings is None or scores is None or result.queries is None:
+    if rankings is None or scores is None or result.queries is None or result.judgments is None:
         return None
-    qrels = store.qrels.add(rankings.qrels, name=result.name)
+    qrels = store.qrels.add(result.judgments, name=result.name)
     collection = CollectionFacts(
         name=result.name,
         queries=stored_queries(result.queries, result.split.measured),
@@ -88,11 +109,17 @@ def keep_collection(
             continue
         kept = store.runs.add(run, run_facts(project, result, system, collection, details), docs=docs)
         docs = {}  # they are those of all runs
-        keep_scores(store, kept, qrels, scores, system.name)
         stored.append(kept)
+        for number, repetition in enumerate(system.repetitions[1:], 2):
+            if repetition.run is not None:
+                further = Run(project.folder / repetition.run, name=system.name)
+                facts = run_facts(project, result, system, collection, details, repetition=number)
+                store.runs.add(further, facts)
+        if not system.repetitions:  # otherwise the scores are means over all of them
+            keep_scores(store, kept, qrels, scores, system.name)
     comparison = None
     if result.comparison is not None and stored:
-        comparison = keep_comparison(store, result, {run.system: run for run in stored}, qrels)
+        comparison = keep_comparison(store, result.comparison, {run.system: run for run in stored}, qrels)
     new = frozenset(run.number for run in stored if run.number not in known)
     return KeptCollection(result.name, tuple(stored), new, qrels, comparison)
 
@@ -103,21 +130,25 @@ def run_facts(
     system: SystemResult,
     collection: CollectionFacts,
     details: RunDetails,
+    *,
+    repetition: int = 1,
 ) -> RunFacts:
-    times = result.answer_times[system.name]
+    times = result.answer_times[system.name][repetition - 1]
     return RunFacts(
         system=system.name,
         type=system.type,
         config=project.systems[system.name].written,
         collection=collection,
-        started=times.first,
-        latencies_ms=times.latencies_ms,
+        started=details.finished if times is None else times.first,
+        latencies_ms=None if times is None else times.latencies_ms,
         details=replace(
             details,
             fingerprint=system.fingerprint,
             latency_ms=to_builtins(system.costs.latency_ms),
-            failed=tuple(failure.query for failure in system.failures),
+            failed=tuple(failure.query for failure in system.failures if failure.repetition == repetition),
             split=result.split.how,
+            repetition=repetition,
+            n_repetitions=system.n_times,
             policies=stored_policies(result.scores),
         ),
     )
@@ -138,10 +169,8 @@ def stored_policies(scores: Scores | None) -> dict[str, Any]:
 
 
 def keep_comparison(
-    store: Store, result: CollectionResult, runs: dict[str, StoredRun], qrels: StoredQrels
+    store: Store, comparison: Comparison, runs: dict[str, StoredRun], qrels: StoredQrels
 ) -> StoredComparison:
-    comparison = result.comparison
-    assert comparison is not None  # noqa: S101 (the caller has looked)
     inputs = {
         "runs": {name: run.ranking_sha256 for name, run in runs.items()},
         "qrels": qrels.judgments_sha256,
@@ -151,7 +180,8 @@ def keep_comparison(
         "policies": comparison.policies,
     }
     queries = next(iter(runs.values())).queries_sha256
-    return store.comparisons.add(comparison, queries_sha256=queries, inputs=inputs)
+    rankings = [run.ranking_sha256 for run in runs.values()]
+    return store.comparisons.add(comparison, queries_sha256=queries, rankings=rankings, inputs=inputs)
 
 
 def stored_queries(queries: QueryTable, measured: Iterable[str]) -> dict[str, StoredQuery]:
@@ -209,3 +239,66 @@ def git_commit(folder: Path) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return commit + ("+" if changed else "")
+
+
+# Files that were evaluated or compared
+
+
+def keep_files(
+    store: Store, rankings: Rankings, scores: Scores, *, comparison: Comparison | None = None
+) -> tuple[tuple[StoredRun, ...], StoredComparison | None]:
+    """Keep runs that were read from files, with their scores, and how they compare.
+
+    They belong to the collection that has the same judgments in the store, else to one that is called as the file of
+    the judgments is. A run was made when its file was written: the same file is never kept twice.
+    """
+    name, qrels = collection_of(store, rankings)
+    texts = rankings.texts_of(frozenset())
+    stored = []
+    for system, run in rankings.runs.items():
+        asked = run.asked.queries if run.asked is not None else rankings.qrels.query_ids
+        facts = RunFacts(
+            system=system,
+            collection=CollectionFacts(
+                name=name,
+                queries={query: StoredQuery(texts.queries.get(query)) for query in asked},
+                qrels_sha256=qrels.judgments_sha256,
+                counts={"queries": len(asked), "qrels": qrels.facts["n_judgments"]},
+            ),
+            started=written_at(run),
+            details=RunDetails(
+                versions=library_versions(),
+                host=platform.node(),
+                failed=() if run.asked is None else run.asked.failed,
+                split="all" if run.asked is None else run.asked.split,
+                primary=scores.measures[0] if comparison is None else comparison.primary,
+                policies=stored_policies(scores),
+                note="" if run.origin is None else f"read from {run.origin.path}",
+            ),
+        )
+        kept = store.runs.add(run, facts)
+        keep_scores(store, kept, qrels, scores, system)
+        stored.append(kept)
+    looked = None
+    if comparison is not None:
+        looked = keep_comparison(store, comparison, {run.system: run for run in stored}, qrels)
+    return tuple(stored), looked
+
+
+def collection_of(store: Store, rankings: Rankings) -> tuple[str, StoredQrels]:
+    sha256 = hashlib.sha256(qrels_bytes(rankings.qrels.rows)).hexdigest()
+    for known in reversed(store.qrels.list()):
+        if known.judgments_sha256 == sha256:
+            return known.name, known
+    origin = rankings.qrels.origin
+    name = "judgments" if origin is None else name_of(origin.path)
+    return name, store.qrels.add(rankings.qrels, name=name)
+
+
+def written_at(run: Run) -> str:
+    """Return when the file of a run was written; of what came from elsewhere, now."""
+    path = None if run.origin is None else Path(run.origin.path)
+    time = datetime.now(UTC)
+    if path is not None and path.is_file():
+        time = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return time.isoformat(timespec="microseconds")

@@ -6,18 +6,20 @@ import hashlib
 import itertools
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from msgspec import Meta, field, structs
 
 from rankscope.analysis.bands import BandProfile, find_bands, parse_bands
-from rankscope.errors import FormatError, InputError, MeasureError, OptionError, RankscopeError, did_you_mean
+from rankscope.analysis.targets import Target
+from rankscope.errors import InputError, MeasureError, OptionError, RankscopeError, did_you_mean
 from rankscope.evaluation import UNJUDGED_QUERIES, chosen_profile, decide_measures, decide_policies
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
+from rankscope.experiment.target_file import TargetOptions, TargetWording, named_targets, target_lines
+from rankscope.experiment.toml_file import parse_toml, read_text
 from rankscope.io.source import missing
 from rankscope.measures.profiles import Profile
 from rankscope.measures.scoring import DEFAULT_MEASURES
@@ -25,15 +27,21 @@ from rankscope.records import Misfit, Options, Record, as_clause, from_builtins,
 from rankscope.systems.secrets import FromEnvironment, Secrets, as_recorded, secrets_in
 from rankscope.systems.working_directory import working_directory
 
+if TYPE_CHECKING:
+    from rankscope.notify.registry import Notifier
+
 FILE = "rankscope.toml"
 POLICIES = ("ties", "precision", "duplicates", "self_match", "no_relevant", "undefined", "judged_only", "min_rel")
 """What a project may say of how runs are scored; a query that fails counts 0."""
 PYPROJECT = "pyproject.toml"
+NOTIFY = "notify"
+RUN_FILE = "run"
+"""The type of a run that exists already."""
 VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
-DEEPEST = 50
-"""Tables and lists in one another that no project has."""
+_TARGETS = "the path of a target file, or tables [[targets]]"
 _TABLES = "a table of tables, such as [collections.NAME]"
+_NOTIFY_TABLES = "a table of tables, such as [notify.NAME]"
 
 Texts = Annotated[
     Annotated[str, Meta(min_length=1)] | Annotated[tuple[Annotated[str, Meta(min_length=1)], ...], Meta(min_length=1)],
@@ -43,13 +51,26 @@ Seeds = Annotated[
     Annotated[int, Meta(ge=0)] | Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)],
     Meta(extra={"words": "a whole number from 0 up, or a list of them"}),
 ]
+Repeat = Annotated[int, Meta(ge=1, extra={"words": "a whole number from 1 up"})]
 FolderText = Annotated[str, Meta(min_length=1, extra={"words": "a path as text"})]
 SystemTable = Annotated[
     dict[str, Any],
     Meta(
         extra_json_schema={
             "required": ["type"],
-            "properties": {"type": {"type": "string", "description": "bm25, dense, hybrid …, or package.module:Class"}},
+            "properties": {
+                "type": {"type": "string", "description": "bm25, dense, hybrid …, or package.module:Class"},
+                "repeat": {"type": "integer", "minimum": 1, "description": "How often it is asked every query."},
+            },
+        }
+    ),
+]
+NotifierTable = Annotated[
+    dict[str, Any],
+    Meta(
+        extra_json_schema={
+            "required": ["type"],
+            "properties": {"type": {"type": "string", "description": "command, webhook or email"}},
         }
     ),
 ]
@@ -92,14 +113,20 @@ class ProjectOptions(Options):
     """Where random numbers start; the same seeds give the same results."""
     depth: Annotated[int, Meta(ge=1, extra={"words": "a whole number from 1 up"})] = 100
     """How many docs each system returns for a query."""
+    repeat: Repeat = 1
+    """How often each system is asked every query; more than once for those that do not repeat themselves."""
     output: FolderText = "results"
     """The folder for runs, scores and reports."""
     cache: FolderText = ".rankscope"
     """The folder for what can be computed again: indexes, embeddings, hashes."""
+    targets: Annotated[FolderText | tuple[TargetOptions, ...], Meta(extra={"words": _TARGETS})] = ()
+    """What is expected of rankings, query by query: a file, or tables [[targets]]; see docs/targets.md."""
     collections: Annotated[dict[str, CollectionOptions], Meta(extra={"words": _TABLES})] = field(default_factory=dict)
     """Docs, queries and qrels, by name."""
     systems: Annotated[dict[str, SystemTable], Meta(extra={"words": _TABLES})] = field(default_factory=dict)
     """What ranks the docs, by name."""
+    notify: Annotated[dict[str, NotifierTable], Meta(extra={"words": _NOTIFY_TABLES})] = field(default_factory=dict)
+    """Who `rankscope watch` sends messages to, and how, by name."""
 
 
 class SystemEntry(Record):
@@ -113,6 +140,8 @@ class SystemEntry(Record):
     """Options with several values: k1 = [0.9, 1.2]."""
     written: dict[str, Any] = field(default_factory=dict)
     """The table as it stands in the file, before environment variables came in: safe to record."""
+    repeat: int | None = None
+    """How often it is asked every query; None: as often as the project says."""
 
     def variants(self) -> Iterator[dict[str, Any]]:
         """Yield the options of every combination of swept values; of one where nothing is swept."""
@@ -152,6 +181,15 @@ class Project(Record):
     """Whether queries without judgments are left out ("skip"), or asked, and count 0 ("zero")."""
     bands: BandProfile | None = None
     """Whose words stand beside the scores."""
+    notify: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The tables of notifiers as they stand in the file: environment variables are filled in when one is used, so that
+    all else works where they are not set."""
+    targets: tuple[Target, ...] = ()
+    """What the file itself expects of rankings."""
+    target_file: Path | None = None
+    """The file that says what is expected of rankings, where it is one of its own."""
+    repeat: int = 1
+    """How often systems are asked every query that do not say so themselves."""
 
     @property
     def keeps_repeats(self) -> bool:
@@ -176,6 +214,11 @@ class Project(Record):
                 hint=did_you_mean(name, self.collections),
             )
         return self.collections[name]
+
+    def repeat_of(self, system: str, wanted: int | None = None) -> int:
+        """Return how often a system is asked every query: as wanted, or as the file says; a run file has one answer."""
+        entry = self.systems[system]
+        return 1 if entry.type == RUN_FILE else wanted or entry.repeat or self.repeat
 
     def with_parts(self, systems: Iterable[str]) -> set[str]:
         """Return names of systems with all that they are made of."""
@@ -259,7 +302,8 @@ def read_project(text: str, *, file: Path, environment: Mapping[str, str] | None
         if content is None:
             raise InputError(f"{file} has no table [tool.rankscope]", hint="`rankscope init` writes a project file")
     known = os.environ if environment is None else environment
-    table = with_environment(content, known, where=where.rstrip("."))
+    filled = {key: value for key, value in content.items() if key != NOTIFY} if isinstance(content, dict) else content
+    table = with_environment(filled, known, where=where.rstrip("."))
     with secrets_in(table).kept_out_of_errors():
         return checked_project(table, content, text, file=file, where=where)
 
@@ -269,13 +313,24 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
     own = plain_texts(table)
     if isinstance(table, dict) and "systems" in table:
         own["systems"] = table["systems"]
-    options = from_builtins(ProjectOptions, own, where=where, wording=project_wording)
+    if isinstance(content, dict) and NOTIFY in content:
+        own[NOTIFY] = content[NOTIFY]
+    lines = target_lines(text, own.get("targets") if isinstance(own, dict) else None)
+
+    def wording(misfit: Misfit, where: str) -> OptionError:
+        if misfit.path.startswith("targets["):
+            return TargetWording(text, lines)(misfit, file.name)
+        return project_wording(misfit, where)
+
+    options = from_builtins(ProjectOptions, own, where=where, wording=wording)
+    listed = () if isinstance(options.targets, str) else options.targets
     with working_directory(file.parent):  # systems may be classes in modules of the project
         systems = {
             name: read_system(name, entry, content["systems"][name], folder=file.parent, where=f"{where}systems.{name}")
             for name, entry in options.systems.items()
         }
         check_references(systems, where=f"{where}systems")
+    check_notifiers(options.notify, where=f"{where}{NOTIFY}")
     profile, policies = read_policies(options, where=where)
     chosen = profile if isinstance(own, dict) and "measures" not in own else None
     measures, primary = read_measures(options, profile, takes_profile=chosen is not None, where=where)
@@ -300,7 +355,11 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
         policies=policies,
         optional=() if chosen is None else adapted_names(chosen.measures_of_docs, chosen),
         unjudged_queries=unjudged,
+        targets=named_targets(listed, where=file.name, lines=lines),
+        target_file=file.parent / options.targets if isinstance(options.targets, str) else None,
         bands=None if options.bands is None else read_bands(options.bands, folder=file.parent, where=f"{where}bands"),
+        notify=options.notify,
+        repeat=options.repeat,
     )
 
 
@@ -319,6 +378,47 @@ def read_policies(options: ProjectOptions, *, where: str) -> tuple[Profile | Non
             hint=did_you_mean(unjudged, UNJUDGED_QUERIES),
         )
     return profile, given
+
+
+def check_notifiers(tables: Mapping[str, Mapping[str, Any]], *, where: str) -> None:
+    """Refuse notifiers whose keys or types are wrong; values are looked at where no environment variable is in them."""
+    if not tables:
+        return
+    from rankscope.notify.registry import read_notifier
+
+    for name, table in tables.items():
+        notifier = read_notifier(table, where=f"{where}.{name}")
+        if "${" not in repr(table):
+            with name_place(f"{where}.{name}"):
+                notifier.check()
+
+
+@contextmanager
+def name_place(where: str) -> Iterator[None]:
+    """Say in which table of the file an option is that cannot be."""
+    try:
+        yield
+    except OptionError as error:
+        raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
+
+
+def build_notifiers(project: Project, environment: Mapping[str, str] | None = None) -> tuple[Notifier, ...]:
+    """Return the notifiers of a project, ready to send; an environment variable that is not set is an error."""
+    from rankscope.notify.registry import Notifier, read_notifier
+
+    known = os.environ if environment is None else environment
+    before = f"{project.file.name}: {'tool.rankscope.' if project.file.name == PYPROJECT else ''}{NOTIFY}"
+    built = []
+    for name, written in project.notify.items():
+        where = f"{before}.{name}"
+        table = with_environment(written, known, where=where)
+        secrets = secrets_in(table)
+        with secrets.kept_out_of_errors():
+            options = read_notifier(plain_texts(table), where=where)
+            with name_place(where):
+                options.check()
+        built.append(Notifier(name, written["type"], options, secrets, project.folder))
+    return tuple(built)
 
 
 def read_bands(name_or_path: str, *, folder: Path, where: str) -> BandProfile:
@@ -432,40 +532,6 @@ class NoProjectError(InputError):
     """There is no project file in a folder or above."""
 
 
-def read_text(file: Path) -> str:
-    if not file.exists():
-        raise missing(file)
-    try:
-        return file.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{file} is not UTF-8 text: {error}", hint="save it as UTF-8") from error
-
-
-def parse_toml(text: str, file: Path) -> dict[str, Any]:
-    try:
-        record = tomllib.loads(text)
-    except RecursionError as error:
-        raise too_deep(file) from error
-    except ValueError as error:  # also a number of thousands of digits
-        raise FormatError(
-            f"{file} is not valid TOML: {error}", hint='texts stand in quotes: path = "scifact"'
-        ) from error
-    level: list[Any] = [record]
-    for _ in range(DEEPEST):
-        level = [inner for value in level for inner in values_in(value)]
-    if level:
-        raise too_deep(file)
-    return record
-
-
-def values_in(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-
-
-def too_deep(file: Path) -> FormatError:
-    return FormatError(f"{file} cannot be read: its values are nested too deeply", hint="is it a project file?")
-
-
 def read_measures(
     options: ProjectOptions, profile: Profile | None, *, takes_profile: bool, where: str
 ) -> tuple[tuple[str, ...], str]:
@@ -522,12 +588,37 @@ def read_system(
         )
     options = {key: value for key, value in table.items() if key != "type"}
     with name_faulty(where, "be read"):
+        repeat = None
+        if "repeat" in options and not is_own_option(kind, "repeat"):
+            repeat = read_repeat(kind, options.pop("repeat"), where=f"{where}.repeat")
         sweep = find_swept(kind, options, where=where)
         hints = get_type_hints(class_of(kind))
     paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
     resolved = {key: path_in(folder, value) if key in paths else value for key, value in options.items()}
     single = {key: value for key, value in resolved.items() if key not in sweep}
-    return SystemEntry(name, kind, single, sweep, as_recorded(written))
+    return SystemEntry(name, kind, single, sweep, as_recorded(written), repeat)
+
+
+def is_own_option(kind: str, name: str) -> bool:
+    """Tell whether a type of systems has an option of that name; one that is not known is refused elsewhere."""
+    from rankscope.systems.options import options_in
+    from rankscope.systems.registry import class_of
+
+    try:
+        return name in options_in(class_of(kind))
+    except OptionError:
+        return False
+
+
+def read_repeat(kind: str, given: Any, *, where: str) -> int:
+    """Return how often a system is to be asked every query."""
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        about = "it is how often each query is asked"
+        raise OptionError(f"{where} is {plain_texts(given)!r}, but should be a whole number from 1 up", hint=about)
+    if kind == RUN_FILE and given > 1:
+        hint = "leave it out, and ask the system that made the run"
+        raise OptionError(f"{where} is {given}, but a run that exists already has one answer to each query", hint=hint)
+    return given
 
 
 def path_in(folder: Path, value: str) -> str:

@@ -8,18 +8,30 @@ from pathlib import Path
 
 import numpy as np
 
+from rankscope import records
 from rankscope.arrays import Floats
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.recommendation import ALIKE, OPEN, codes_against, recommend, recommend_in
-from rankscope.comparison.records import Code, Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
+from rankscope.comparison.records import (
+    Code,
+    Comparison,
+    JudgmentFile,
+    LanguageSpread,
+    LeaderboardRow,
+    PairResult,
+    QrelsFile,
+    QueryGroup,
+)
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
+from rankscope.report import repetitions as repeated
+from rankscope.report.changed_queries import changed_queries
 from rankscope.report.charts import figures
-from rankscope.report.diagnosis_section import compared_sections
+from rankscope.report.diagnosis_section import compared_sections, diagnosed_systems
 from rankscope.report.evaluation import (
     footer,
     mean_cells,
@@ -52,7 +64,11 @@ MANY_SCORES = 30_000
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
-NOT_TOLD_APART = "marked as best: the best mean, and those that the verdicts do not tell apart from it"
+TELLING = (" left out", "rests on", "From run to run")
+"""Words of cautions that stand beside a table of verdicts."""
+MANY_LOOKS = 10
+"""From so many comparisons on the same queries on, a reader is warned."""
+NOT_DISTINGUISHED = "marked as best: the best mean, and those that the verdicts do not distinguish from it"
 CHECKED: dict[str, tuple[doc.Mark, str]] = {
     "stands": ("fine", "The verdict would survive relevant docs among the others."),
     "cautious": ("look", "The verdict would not survive unusually many relevant docs among the others."),
@@ -76,7 +92,11 @@ def report_of(
         title=title_of(comparison),
         first_screen=tuple(first),
         sections=(*sections, specialist_section(comparison)),
-        footer=(("seed", str(comparison.settings.seed)), *footer(comparison.scores, command)),
+        footer=(
+            ("seed", str(comparison.settings.seed)),
+            *(("qrels", f"{file.path} sha256:{file.sha256}") for file in comparison.qrels.files),
+            *footer(comparison.scores, command),
+        ),
     )
 
 
@@ -87,14 +107,14 @@ def answer_over_groups(comparison: Comparison) -> Iterator[doc.VerdictBlock]:
     advice = comparison.recommendation or recommend(comparison.groups, comparison.baseline)
     names = f"{len(comparison.groups)} groups by {comparison.isolated_by}"
     subject = f"{comparison.primary} · {len(comparison.systems)} systems · {names}"
-    reason = "Each group of queries is compared on its own; the verdicts on them follow, and hold together."
-    yield doc.VerdictBlock(advice.text, reason, parts.VERDICT_MARKS[advice.code], subject)
+    reason = "Each group of queries is compared on its own; the verdicts on them follow, and hold jointly."
+    yield doc.VerdictBlock(advice.text, reason, parts.advice_mark(advice), subject)
 
 
 def title_of(comparison: Comparison) -> str:
     others = [name for name in comparison.systems if name != comparison.baseline]
     what = others[0] if len(others) == 1 else f"{len(others)} systems"
-    against = "each with each" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
+    against = "all pairs" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
     return f"{comparison.primary} · {what}{',' if comparison.baseline is None else ''} {against}"
 
 
@@ -106,6 +126,7 @@ def report_without_scores(comparison: Comparison) -> doc.Report:
         first.append(spread_block(comparison.languages, comparison.primary))
     lacking = "This comparison was read back; with_scores(scores) adds the scores per query, and with them the details."
     files = [("qrels", comparison.qrels.path, comparison.qrels.sha256)]
+    files += [("qrels", file.path, file.sha256) for file in comparison.qrels.files]
     files += [(run.name, run.path, run.sha256) for run in comparison.runs]
     return doc.Report(
         title=title_of(comparison),
@@ -151,7 +172,7 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
 def measured_words(comparison: Comparison, group: QueryGroup) -> str:
     """Say what the answer rests on: the measure, the queries, and how much of the results is judged."""
     pair, qrels = group.compared[0], comparison.qrels.path
-    where = f" of {Path(qrels).name}" if qrels else ""
+    where = f" of {Path(qrels).name}" if qrels else judgments_words(comparison.qrels)
     asked = queries(len(group.query_ids))
     if len(group.compared) == 1 and pair.n_queries < len(group.query_ids):
         asked = f"{pair.n_queries} of {asked}"
@@ -176,6 +197,19 @@ def measured_words(comparison: Comparison, group: QueryGroup) -> str:
     return f"{words}. Judged of the {among}: {span}."
 
 
+def judgments_words(qrels: QrelsFile) -> str:
+    """Name the files whose judgments were put together, each with what it adds; empty where there is nothing to say."""
+    if not qrels.files:
+        return ""
+    first, *others = qrels.files
+    added = [f"{file.n_added:,} added by {Path(file.path).name}{changed_words(file)}" for file in others]
+    return f" of {Path(first.path).name} ({counted(first.n_added, 'judgment')}; {', '.join(added)})"
+
+
+def changed_words(file: JudgmentFile) -> str:
+    return f", which changes {counted(file.n_changed, 'grade')}" if file.n_changed else ""
+
+
 def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
     """Yield what the table of verdicts cannot show: what unjudged docs do to them, and what is left out."""
     said = []
@@ -185,7 +219,7 @@ def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
             words.append(f"{verdict.text} {verdict.reason}")
         if verdict.code == "too_few":
             words.append(wording.small_set_words(item))
-        words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
+        words += [caution for caution in verdict.cautions if any(each in caution for each in TELLING)]
         if item.unjudged is not None and item.unjudged.strength == "cautious":
             words += wording.unjudged_words(verdict.code, item)
         words += parts.missing_words(item, comparison.texts)
@@ -211,7 +245,7 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
             reason += (
                 f" Each is compared with {comparison.baseline}, not with the others; comparing all pairs does that."
             )
-    return doc.VerdictBlock(advice.text, reason, parts.VERDICT_MARKS[advice.code], subject)
+    return doc.VerdictBlock(advice.text, reason, parts.advice_mark(advice), subject)
 
 
 def ahead_words(comparison: Comparison, group: QueryGroup) -> str:
@@ -325,7 +359,7 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     n_words = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
     if enough == "fine" and wording.is_lopsided(pair):
         enough = "look"
-        n_words += f"; as differences are lopsided, {wording.ENOUGH_IF_LOPSIDED} would be enough"
+        n_words += f"; as differences are skewed, {wording.ENOUGH_IF_LOPSIDED} would be enough"
     if pair.clustered:
         n_words += f", in {pair.n_units} clusters, which are what counts"
     if comparison.weights:
@@ -335,7 +369,7 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     yield doc.Signal("Queries", enough if pair.differs else "note", f"{n_words}.")
     if pair.mde.value is not None and pair.n_units >= wording.MIN_UNITS:
         mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
-        found = f"Differences from {mde:.{wording.decimals(pair)}f} up are found with {chance} chance"
+        found = f"Differences of {mde:.{wording.decimals(pair)}f} or more are detected with {chance} probability"
         if not pair.margin:
             yield doc.Signal("Sensitivity", "note", f"{found}; no margin says whether that is enough.")
         elif mde <= pair.margin:
@@ -343,7 +377,21 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
         else:
             times = f"{mde / pair.margin:.1f} times {parts.whose_margin(comparison)}"
             yield doc.Signal("Sensitivity", "look", f"{found}: {times}.")
+    yield from repeated.run_to_run_signal(pair, parts.whose_margin(comparison))
     yield judged_signal(pair)
+    if comparison.look is not None:
+        yield look_signal(comparison.look)
+
+
+def look_signal(look: int) -> doc.Signal:
+    """Say how often these queries were compared on: with every look it is easier to find a winner by chance."""
+    if look == 1:
+        return doc.Signal("Looks", "fine", "The first comparison on these queries that the store knows of.")
+    ending = "th" if 10 <= look % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(look % 10, "th")
+    words = f"The {look}{ending} comparison on these queries; p-values and intervals do not correct for earlier ones."
+    if look < MANY_LOOKS:
+        return doc.Signal("Looks", "note", words)
+    return doc.Signal("Looks", "look", f"{words} What wins may have been fitted to them: confirm it on new queries.")
 
 
 def judged_signal(pair: PairResult) -> doc.Signal:
@@ -374,17 +422,19 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
     other = [] if comparison.baseline else ["against"]
     pair, best = pairs[0], best_systems(comparison, group)
     level, digits = wording.level_words(pair), parts.column_digits(pairs)
-    header = ["system", *other, "verdict", comparison.primary, "Δ", level, "p (adj.)", "d_z", "W / T / L"]
+    spreads = repeated.pair_cells(pairs)
+    apart = [repeated.RUN_TO_RUN] if spreads[0] else []
+    header = ["system", *other, "verdict", comparison.primary, "Δ", level, *apart, "p (adj.)", "d_z", "W / T / L"]
     rows = [
         [
             Cell(c.b),
             *(Cell(c.a) for _ in other),
             Cell(wording.short_words(c.final_verdict.code, c)),
             replace(number_cell(or_nan(c.mean.b), None), best=not other and c.b in best),
-            *parts.difference_cells(c, digits),
+            *parts.difference_cells(c, digits, spread=spread),
             *parts.effect_cells(c),
         ]
-        for c in pairs
+        for c, spread in zip(pairs, spreads, strict=True)
     ]
     own = next((place for place in group.leaderboard if place.system == comparison.baseline), None)
     if own is not None:
@@ -398,7 +448,7 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
         n_words += f" in {max(c.n_units for c in pairs)} clusters"
     family = f"{CORRECTIONS.summary(comparison.correction)}, {counted(pair.p.family_size, 'comparison')}"
     against = f"Δ against {comparison.baseline or 'the other'}, {wording.measure_words(pair)}, {n_words}"
-    notes = [f"{against}; verdict, interval and p come from one critical value: {family}"]
+    notes = [f"{against}; verdict, interval and p come from one critical value: {family}", *repeated.pair_notes(pairs)]
     still = sum(not c.differs for c in pairs)
     if still:
         verb = "takes" if still == 1 else "take"
@@ -407,13 +457,13 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
     if few:
         notes.append(parts.few_units_note(few))
     if not other and len(best) > 1:
-        notes.append(NOT_TOLD_APART)
+        notes.append(NOT_DISTINGUISHED)
     kept = ("verdict", comparison.primary)
     return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z"), keep=kept)
 
 
 def best_systems(comparison: Comparison, group: QueryGroup) -> set[str]:
-    """Return the systems with the best mean, and those that the verdicts do not tell apart from it.
+    """Return the systems with the best mean, and those that the verdicts do not distinguish from it.
 
     Where only a baseline was compared with all others there are verdicts on the best one if it is the baseline itself.
     """
@@ -460,13 +510,18 @@ def group_sections(
 ) -> Iterator[doc.Section]:
     """Yield the details: of one pair in sections of their own, of many in one section a pair, opened on demand."""
     pairs = comparison.pairs_in_order(group)
+    details: list[doc.Section] = []
     if len(pairs) == 1:
-        yield from parts.pair_sections(comparison, group, pairs[0], with_figures=with_figures)
+        first, *details = parts.pair_sections(comparison, group, pairs[0], with_figures=with_figures)
+        yield first
+    elif comparison.baseline is not None and with_figures and every_pair:
+        yield from changed_section(comparison, group, pairs)
     if every_pair:  # it takes a look at the docs, which a short text does without
         yield from compared_sections(comparison, group)
+    yield from details
     reasons = tuple(reason_lines(comparison, group))
     if reasons and len(pairs) > 1:
-        title = parts.in_group("Why, where the interval alone does not say", group)
+        title = parts.in_group("Notes on the verdicts", group)
         yield doc.Section(title, (doc.Bullets("", reasons),), folded=len(reasons) > MANY_REASONS)
     title = "Leaderboard" if comparison.baseline is None else "Means"
     blocks: list[doc.Block] = [doc.TableBlock(title, leaderboard_table(comparison, group))]
@@ -479,6 +534,25 @@ def group_sections(
     if len(pairs) > 1:
         yield from sections_of_pairs(comparison, group, pairs, with_figures=with_figures, every_pair=every_pair)
     yield every_query_section(comparison, group)
+
+
+def changed_section(comparison: Comparison, group: QueryGroup, pairs: Sequence[PairResult]) -> Iterator[doc.Section]:
+    """Yield the queries that the best challenger changes most; both rankings of each are in the section on the pair."""
+    challenger = diagnosed_systems(comparison, group)[-1]
+    pair = next((pair for pair in pairs if pair.b == challenger), None)
+    if pair is None:
+        return
+    blocks = [
+        records.replace(block, queries=tuple(records.replace(one, sides=None) for one in block.queries), note="")
+        for block in changed_queries(comparison, pair)
+        if not block.folded
+    ]
+    if blocks:
+        title = parts.in_group(f"{pair.b} against {pair.a}", group)
+        below = f"Both rankings of each query are further down, in “{title}”."
+        where = below if pair in pairs[:DETAILED] else ""
+        title = parts.in_group(f"Queries that changed, {pair.b} vs {pair.a}", group)
+        yield doc.Section(title, tuple(blocks), intro=where)
 
 
 def sections_of_pairs(
@@ -566,7 +640,7 @@ def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
     if by_verdict:
         notes = ["rank: 1 + the number of systems that are better, or probably better, by verdict; others tie"]
     if len(best) > 1:
-        notes.append(NOT_TOLD_APART)
+        notes.append(NOT_DISTINGUISHED)
     if numbered:
         notes.append("superscripts: the systems that this one is better, or probably better, than")
     if not group.is_over_same_queries:
@@ -643,7 +717,7 @@ def specialist_section(comparison: Comparison) -> doc.Section:
     if comparison.weights:
         items.append(f"Queries are weighted by {comparison.weights}.")
     if comparison.isolated_by:
-        items.append("All groups of this comparison are one family: their verdicts hold together.")
+        items.append("All groups of this comparison are one family: their verdicts hold jointly.")
     blocks: list[doc.Block] = [doc.Bullets("How this was computed", (*items, *comparison.notes))]
     for group in comparison.groups:
         if len(group.compared) == 1:

@@ -52,7 +52,7 @@ LOSS_NAMES: dict[LostTo, str] = {
 }
 GENERAL_STEPS: dict[LostTo, str] = {
     "order": "re-rank the first {k} docs, so that the relevant ones come first",
-    "ranked_low": "re-rank more than the first {k} docs, or weigh what tells the relevant ones apart",
+    "ranked_low": "re-rank more than the first {k} docs, or weigh what distinguishes the relevant ones",
     "not_answered": "find out why these queries have no docs",
     "not_retrieved": "retrieve more: expand queries, add another retriever, or index what these docs say",
 }
@@ -164,7 +164,7 @@ def finding_blocks(diagnosis: Diagnosis) -> Iterator[Bullets]:
     said = {finding.code for finding in advised(diagnosis)}
     for finding in diagnosis.findings:
         concerned = count_and_share(finding.n_queries, finding.of_queries, "queries")
-        examples = [f"{query_words(one.query, one.query_text)}: {one.text}" for one in finding.examples]
+        examples = [f"{query_words(one.query, one.query_text)}: {one.words}" for one in finding.examples]
         helps = [] if finding.code in said else [f"what usually helps: {finding.helps}"]
         yield Bullets(
             f"{sentence(finding.severity)}: {finding.what}",

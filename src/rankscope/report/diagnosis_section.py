@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
 
 from rankscope.analysis.diagnose import diagnose_one
 from rankscope.analysis.diagnose.records import Diagnosis
 from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.records import Comparison, QueryGroup
 from rankscope.data.texts import Texts
+from rankscope.errors import give_warning
 from rankscope.evaluation import EvaluateRequest, add_unjudged_queries, queries_asked
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
@@ -16,6 +19,7 @@ from rankscope.report.charts.sources import RunData, better_of
 from rankscope.report.diagnosis import answer_block, shares_block, shares_of, steps_blocks, worst_blocks
 from rankscope.report.document import Block, Paragraph, Section, TableBlock
 from rankscope.report.evaluation import primary_of, queries
+from rankscope.report.repetitions import first_runs_of
 from rankscope.report.table import Cell, Table
 
 FEW_RUNS = 3
@@ -35,9 +39,16 @@ def evaluated_sections(scores: Scores, data: RunData) -> Iterator[Section]:
         {run.name or "run": run for run in data.runs},
         data.policies,
         data.options.get("profile"),
-        lambda shown: Texts.of(queries=asked, docs=docs, only=shown),
+        lambda shown: texts_or_warning(asked, docs, shown),
     )
     yield from diagnosis_sections(scores, rankings, primary=primary_of(scores))
+
+
+def texts_or_warning(queries: Any, docs: Any, shown: AbstractSet[str]) -> Texts:
+    """Return the words of docs that are shown, with a warning where there are none; `evaluate` looks at the queries."""
+    texts = Texts.of(queries=queries, docs=docs, only=shown)
+    give_warning(*texts.notes)
+    return texts
 
 
 def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> Iterator[Section]:
@@ -58,7 +69,8 @@ def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> I
     if len(scores) > len(names) and found:
         blocks.append(Paragraph(others_words([name for name in scores if name not in names])))
     if found:
-        yield Section(TITLE, tuple(blocks), intro=intro_of(found[0], weighted_by=scores.weighted_by))
+        intro = f"{intro_of(found[0], weighted_by=scores.weighted_by)} {first_runs_of(scores, names, primary)}".rstrip()
+        yield Section(TITLE, tuple(blocks), intro=intro)
 
 
 def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Section]:
@@ -90,7 +102,9 @@ def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Sec
         blocks.append(Paragraph(others_words(others)))
     title = "What is still lost, and what usually helps"
     title = f"{title}, {group.name}" if group.name else title
-    yield Section(title, tuple(blocks), intro=intro_of(best, weighted_by=comparison.weights))
+    about = first_runs_of(comparison.scores, [one.run for one in found], comparison.primary)
+    intro = f"{intro_of(best, weighted_by=comparison.weights)} {about}".rstrip()
+    yield Section(title, tuple(blocks), intro=intro)
 
 
 def diagnosed_systems(comparison: Comparison, group: QueryGroup) -> list[str]:

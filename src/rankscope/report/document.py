@@ -187,6 +187,29 @@ class ChangedQueries(Record, tag="changed_queries"):
     """Whether they are shown on demand where the medium can."""
 
 
+class CheckedTarget(Record):
+    """What came of one target: what it is called and about, what is so, and a few lines of what is there instead."""
+
+    name: str
+    mark: Mark
+    outcome: str
+    """In a word: `failed`."""
+    about: str
+    """The query and the run: `when are you open (q17) · hybrid`."""
+    words: str
+    instead: tuple[str, ...] = ()
+    small: str = ""
+    """Why it matters, who owns it, what it weighs, its quarantine."""
+
+
+class CheckedTargets(Record, tag="checked_targets"):
+    """Targets, the most important first."""
+
+    title: str
+    targets: tuple[CheckedTarget, ...]
+    note: str = ""
+
+
 class Share(Record):
     """A part of a whole: its name, how large it is, and what to know of it."""
 
@@ -213,6 +236,7 @@ Block: TypeAlias = (
     | TableBlock
     | SideBySideBlock
     | ChangedQueries
+    | CheckedTargets
     | Shares
     | Figure
 )
@@ -272,6 +296,8 @@ def simple(block: Block) -> SimpleBlock:
             return TableBlock(block.title, block.table)
         case ChangedQueries():
             return TableBlock(block.title, changed_table(block), block.folded)
+        case CheckedTargets():
+            return TableBlock(block.title, targets_table(block))
         case Shares():
             rows = [
                 [Cell(one.name), Cell(f"{one.value:.4f}", raw=repr(one.value)), Cell(one.words)] for one in block.shares
@@ -296,3 +322,20 @@ def changed_table(block: ChangedQueries) -> Table:
     notes = (block.note,) if block.note else ()
     table = Table(header, rows, n_name_columns=4, notes=notes, optional=("id",), keep=("change",))
     return without_empty(table, "id", "what happened")
+
+
+def targets_table(block: CheckedTargets) -> Table:
+    rows = [
+        [
+            Cell(one.outcome),
+            Cell(one.name),
+            Cell(one.about),
+            Cell(one.words),
+            Cell("; ".join(one.instead)),
+            Cell(one.small),
+        ]
+        for one in block.targets
+    ]
+    header = ["", "target", "query and run", "what is so", "there instead", "note"]
+    notes = (block.note,) if block.note else ()
+    return without_empty(Table(header, rows, n_name_columns=6, notes=notes), "there instead", "note")

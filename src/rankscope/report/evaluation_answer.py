@@ -15,12 +15,12 @@ from rankscope.comparison.records import Comparison
 from rankscope.errors import MeasureError, RankscopeError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.measures.parse import parse_measure
-from rankscope.measures.scores import RunScores, Scores, is_over_same_queries
+from rankscope.measures.scores import RunScores, Scores
+from rankscope.report.best_mean import best_runs, best_sentence, how_to_tell, value_words
 from rankscope.report.charts.sources import RunData
 from rankscope.report.comparison import first_screen
 from rankscope.report.document import Fact, Mark, VerdictBlock
 from rankscope.report.evaluation import (
-    no_best_words,
     primary_of,
     queries,
     span,
@@ -54,23 +54,9 @@ def answer_of(scores: Scores, comparison: Comparison | None, why_not: str = "") 
         verdict = next(block for block in blocks if isinstance(block, VerdictBlock))
         reason = f"{verdict.reason} {measured_on(scores)}"
         return VerdictBlock(verdict.headline, reason, verdict.mark, subject, verdict.cautions)
-    better = f"Whether it is better: rankscope compare, with the same files.{f' {why_not}' if why_not else ''}"
-    if not is_over_same_queries(scores, primary):
-        return VerdictBlock(f"There is {no_best_words([primary])}.", measured_on(scores), "unsure", subject)
-    top = best_mean(scores)
-    best = [name for name in scores if scores[name].aggregate_of(primary).value == top]
-    if len(best) != 1:
-        together = "All runs have" if len(best) == len(scores) else f"{', '.join(best)} share"
-        return VerdictBlock(f"{together} the best mean {primary}.", f"{measured_on(scores)} {better}", "note", subject)
-    sentence = f"{best[0]} has the best mean {primary}, {mean_words(scores[best[0]], primary)}."
-    return VerdictBlock(sentence, f"{measured_on(scores)} {better}", "note", subject)
-
-
-def best_mean(scores: Scores) -> float:
-    primary = primary_of(scores)
-    known = [run.aggregate_of(primary).value for run in scores.values()]
-    lower = primary in next(iter(scores.values())).lower_is_better
-    return float(np.nanmin(known) if lower else np.nanmax(known))
+    known = (measured_on(scores), how_to_tell(scores), why_not)
+    mark = "note" if how_to_tell(scores) else "unsure"
+    return VerdictBlock(best_sentence(scores), " ".join(filter(None, known)), mark, subject)
 
 
 def score_sentence(scores: Scores, run: RunScores) -> str:
@@ -86,11 +72,6 @@ def mean_words(run: RunScores, measure: str) -> str:
     """Return a mean with its interval, e.g. `0.684 (95% interval 0.597 to 0.772)`."""
     value, interval = value_words(run, measure), interval_words(run, measure)
     return f"{value} ({interval})" if interval else value
-
-
-def value_words(run: RunScores, measure: str) -> str:
-    counted = run.aggregate_of(measure)
-    return counted.shown if counted.is_count else f"{counted.value:.3f}"
 
 
 def interval_words(run: RunScores, measure: str) -> str:
@@ -127,10 +108,9 @@ def warned(scores: Scores, run: RunScores) -> Iterator[str]:
 def facts_of(scores: Scores, data: RunData | None, comparison: Comparison | None) -> Iterator[Fact]:
     """Yield at most five numbers of the only run or of the best, as far as scores and runs tell them."""
     primary = primary_of(scores)
-    run = scores.runs[0]
-    if len(scores) > 1:
-        top = best_mean(scores)
-        run = next(run for run in scores.values() if run.aggregate_of(primary).value == top)
+    if not (best_names := list(scores) if len(scores) == 1 else best_runs(scores)):
+        return
+    run = scores[best_names[0]]
     whose = "" if len(scores) == 1 else f"{run.name}, "
     best = "" if len(scores) == 1 else "Best "
     yield Fact(
@@ -141,7 +121,7 @@ def facts_of(scores: Scores, data: RunData | None, comparison: Comparison | None
     if comparison is not None and len(scores) > 2:
         codes = codes_against(comparison.groups[0].leaderboard[0].system, comparison.groups[0])
         n_open = sum(code not in ("better", "probably_better") for code in codes.values())
-        yield Fact("Not told apart from it", f"{n_open} of {len(codes)}", "others, by the verdicts on all pairs")
+        yield Fact("Not distinguished from it", f"{n_open} of {len(codes)}", "others, by the verdicts on all pairs")
     seen = what_is_seen(run, data)
     if SEEN[0] in seen:
         yield Fact("First result relevant", f"{among(seen[SEEN[0]] == 1)} queries", whose.removesuffix(", "))

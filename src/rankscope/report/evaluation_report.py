@@ -18,7 +18,7 @@ from rankscope.printable import counted
 from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData, shown_of
-from rankscope.report.comparison import MANY_SCORES, counts_block, spread_of
+from rankscope.report.comparison import MANY_SCORES, NOT_DISTINGUISHED, best_systems, counts_block, spread_of
 from rankscope.report.diagnosis_section import evaluated_sections
 from rankscope.report.document import Block, Bullets, Facts, Report, Section, TableBlock
 from rankscope.report.evaluation import (
@@ -72,7 +72,9 @@ def report_of(
     by the primary measure.
     """
     answer = answer_of(scores, comparison, why_not_compared)
-    first: list[Block] = [answer, Facts("", tuple(facts_of(scores, data, comparison)))]
+    first: list[Block] = [answer]
+    if facts := tuple(facts_of(scores, data, comparison)):
+        first.append(Facts("", facts))
     if comparison is not None and len(scores) > 2 and comparison.groups[0].leaderboard:
         first.append(counts_block(comparison, comparison.groups[0]))
     first.append(
@@ -96,7 +98,10 @@ def report_of(
 def chart_sections(scores: Scores, data: RunData | None, comparison: Comparison | None) -> Iterator[Section]:
     left_out = HEAVY_CHARTS if len(scores) > MANY_RUNS else ("systems",) if len(scores) == 1 else ()
     kinds = [kind for kind in SCORE_CHARTS if kind not in left_out]
-    drawn = {kind: figure(kind, "scores", scores, in_given_order=True) for kind in kinds}
+    drawn = {}
+    for kind in kinds:
+        with suppress(RankscopeError):  # one that has nothing to draw, as of a run without any score, is left out
+            drawn[kind] = figure(kind, "scores", scores, in_given_order=True)
     if "systems" in drawn and comparison is not None:  # shaded by the verdicts that the page shows
         drawn["systems"] = figure("systems", "comparison", comparison)
     intro = ""
@@ -172,6 +177,11 @@ def table_of(scores: Scores, bands: BandProfile | None, comparison: Comparison |
         family = f"all {counted(n_pairs, 'pair')} are one family" if (n_pairs := sum(1 for _ in comparison)) > 1 else ""
         said = "as rankscope compare --all-pairs gives them on the same files"
         notes.insert(0, f"verdict vs best: by {primary}, {said}{f'; {family}' if family else ''}")
+        best = best_systems(comparison, comparison.groups[0])
+        for row, name in zip(rows, scores, strict=True):
+            row[1] = light.replace(row[1], best=name in best)
+        if best:
+            notes.insert(1, f"{NOT_DISTINGUISHED}, by {primary}; by other measures the best value")
     others = [i for i in range(1, len(table.header)) if i != place]
     header += [table.header[i] for i in others]
     for row, known in zip(rows, table.rows, strict=True):

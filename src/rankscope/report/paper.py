@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rankscope.comparison import verdict as wording
-from rankscope.comparison.recommendation import listed
 from rankscope.comparison.records import Code, Comparison, QueryGroup
 from rankscope.light import LightRecord, replace
 from rankscope.measures.scores import Scores
-from rankscope.printable import counted
+from rankscope.printable import counted, listed
 from rankscope.records import or_nan
 from rankscope.report.evaluation import number_cell, queries, summary_table
 from rankscope.report.table import Cell, Table
@@ -184,7 +183,7 @@ def verdict_sentences(comparison: Comparison, *, has_marks: bool) -> Iterator[st
         open_ = "; none: cannot tell" if "cannot_tell" in codes else ""
         yield f"Superscripts{where}, against {comparison.baseline}: {meant}{open_}."
     else:
-        yield f"No system can be told apart from {comparison.baseline} by {comparison.primary}."
+        yield f"No system can be distinguished from {comparison.baseline} by {comparison.primary}."
     if "too_few" in codes:
         few = next(item for item in pairs if item.final_verdict.code == "too_few")
         yield f"Fewer than {wording.MIN_UNITS} {wording.unit_word(few)} get no verdict."

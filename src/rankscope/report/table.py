@@ -83,8 +83,11 @@ def to_csv(table: Table) -> str:
     return stream.getvalue()
 
 
-def print_table(table: Table, *, file: TextIO | None = None) -> None:
-    """Draw the table: with colour where somebody looks at it in a terminal, else as plain text in one piece."""
+def print_table(table: Table, *, file: TextIO | None = None, answer: Sequence[str] = ()) -> None:
+    """Draw the table: with colour where somebody looks at it in a terminal, else as plain text in one piece.
+
+    The answer comes first for a person, and last in a text, which a program may read from its header on.
+    """
     stream, table = file or sys.stdout, printable_table(table)
     if stream.isatty() or os.environ.get("FORCE_COLOR"):
         from rich.console import Console
@@ -92,6 +95,10 @@ def print_table(table: Table, *, file: TextIO | None = None) -> None:
 
         console = Console(highlight=False, file=stream)
         table = fitted(table, console.width)
+        for i, line in enumerate(map(printable, answer)):
+            console.print(Text(line, style="" if i else "bold"), soft_wrap=True)
+        if answer:
+            console.print()
         console.print(rich_table(table))
         for note in shown_notes(table):
             console.print(Text(note, style="dim"), soft_wrap=True)
@@ -101,7 +108,13 @@ def print_table(table: Table, *, file: TextIO | None = None) -> None:
             rule.encode(stream.encoding or "utf-8")
         except UnicodeEncodeError:
             rule = "-"
-        stream.write("".join(f"{line}\n" for line in plain_lines(table, rule=rule)))
+        stream.write("".join(f"{line}\n" for line in (*plain_lines(table, rule=rule), *plain_answer(answer))))
+
+
+def plain_answer(answer: Sequence[str]) -> list[str]:
+    """Return the answer below a plain table; no line begins as the row of a run does, with its name."""
+    first, *others = map(printable, answer or [""])
+    return [f"answer: {first}", *others] if first else []
 
 
 def printable_table(table: Table) -> Table:

@@ -26,8 +26,8 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "confidence interval": (
         r"(?:simultaneous )?\d\d(?:\.\d)?% (?:CI|intervals?|confidence intervals?)|confidence intervals?",
-        """The differences that agree with the data: were it done again with other queries of the same kind, the share
-        of intervals that is named would hold the true difference. Simultaneous: all of a page hold together.""",
+        """The differences that agree with the data: if this were repeated with other queries of the same kind, the
+        stated share of such intervals would contain the true difference. Simultaneous: all of a page do so jointly.""",
     ),
     "Δ (difference)": (r"Δ", "The difference of the means: the system less the one it is compared with."),
     "smallest difference that can be found": (
@@ -45,10 +45,14 @@ TERMS: dict[str, tuple[str, str]] = {
         """The differences are drawn again many times from those that were seen, to learn how much chance can move the
         mean.""",
     ),
+    "run to run": (
+        r"[Rr]un to run",
+        """How much a mean changes when the same system is asked again: the standard deviation between repetitions.""",
+    ),
     "exploratory": (
         r"[Ee]xploratory|explor\.",
-        """To find ideas, not to prove them: looked at beside the one question that was asked, so chance finds are
-        likely.""",
+        """To find ideas, not to prove them: looked at beside the one question that was asked, so findings by chance
+        are likely.""",
     ),
 }
 """By name: how it stands in a report, as a regular expression, and what it means."""

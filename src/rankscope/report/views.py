@@ -19,6 +19,7 @@ from rankscope._version import __version__
 from rankscope.analysis.diagnose.records import Diagnosis
 from rankscope.analysis.explain import Explanation
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
+from rankscope.analysis.targets import TargetsReport
 from rankscope.checks import check_keywords
 from rankscope.comparison.records import Comparison, PairQueries
 from rankscope.comparison.verdict import short_words
@@ -34,6 +35,8 @@ from rankscope.report import diagnosis as diagnosis_report
 from rankscope.report import document as doc
 from rankscope.report import evaluation, evaluation_report, explanation
 from rankscope.report import notebook as nb
+from rankscope.report import targets as targets_report
+from rankscope.report.best_mean import answer_lines, best_runs
 from rankscope.report.charts import CHARTS, charts_from
 from rankscope.report.charts.chart import Chart, DrawnChart
 from rankscope.report.charts.lines import ChartLine, CurvesChart
@@ -47,7 +50,7 @@ from rankscope.report.means import mean_of
 from rankscope.report.paper import paper_of_comparison, paper_of_scores
 from rankscope.report.render import render, render_table
 from rankscope.report.render.latex_table import latex_paper_table
-from rankscope.report.table import Cell, Table, plain_lines, printable_table, to_csv
+from rankscope.report.table import Cell, Table, plain_answer, plain_lines, printable_table, to_csv
 from rankscope.stats.interval import LEVEL, percent
 
 SHOWN_QUERIES = 5
@@ -104,32 +107,36 @@ class View(LightRecord, eq=False):
 
 
 def scores_html(scores: Scores) -> str:
-    """Return the means with their intervals, the best in bold; of many runs the best by the first measure."""
-    shown, more = scores, ""
+    """Return the answer, and the means with their intervals, the best in bold; of many runs the best ones."""
+    primary, shown, more = evaluation.primary_of(scores), scores, ""
     if len(scores) > nb.SHOWN_ROWS:
-        shown = scores.sorted()
-        more = f"the best {nb.SHOWN_ROWS} by {scores.measures[0]}; {len(scores) - nb.SHOWN_ROWS} more runs"
-    names, measures = list(shown)[: nb.SHOWN_ROWS], scores.measures[: nb.SHOWN_COLUMNS]
-    cells = evaluation.mean_cells(scores)
+        shown = evaluation.best_first(scores)
+        which = f"the best {nb.SHOWN_ROWS} by {primary}" if best_runs(scores) else f"the first {nb.SHOWN_ROWS}"
+        more = f"{which}; {len(scores) - nb.SHOWN_ROWS} more runs"
+    ordered = [primary, *(measure for measure in scores.measures if measure != primary)]
+    names, measures = list(shown)[: nb.SHOWN_ROWS], ordered[: nb.SHOWN_COLUMNS]
+    cells = {name: dict(zip(scores.measures, row, strict=True)) for name, row in evaluation.mean_cells(scores).items()}
     means = {(name, measure): mean_of(scores[name], measure) for name in names for measure in measures}
     axis = nb.IntervalAxis(
-        number for name in names for number in (means[name, measures[0]].value, *means[name, measures[0]].ends)
+        number for name in names for number in (means[name, primary].value, *means[name, primary].ends)
     )
     rows = []
     for name in names:
-        first = means[name, measures[0]]
-        numbers = [
-            f"{nb.cell_html(cell)}{interval_html(*means[name, measure].ends)}"
-            for measure, cell in zip(measures, cells[name], strict=False)
-        ]
-        rows.append([nb.words(name), numbers[0], axis.draw(first.value, *first.ends), *numbers[1:]])
-    hidden = ", ".join(scores.measures[nb.SHOWN_COLUMNS :])
-    answer = answer_of(scores, None)
+        first, *others = (
+            f"{nb.cell_html(cells[name][measure])}{interval_html(*means[name, measure].ends)}" for measure in measures
+        )
+        drawn = axis.draw(means[name, primary].value, *means[name, primary].ends)
+        rows.append([nb.words(name), first, drawn, *others])
+    hidden = ", ".join(ordered[nb.SHOWN_COLUMNS :])
+    answer = answer_of(scores, None, NOT_COMPARED if len(scores) > 1 else "")
     note = f"{counted(scores.qrels.n_queries, 'query')}; {percent(LEVEL)} intervals of the mean"
-    bold = "; bold: the best of a measure" if any(cell.best for row in cells.values() for cell in row) else ""
+    is_marked = any(cell.best for row in cells.values() for cell in row.values())
+    bold = "; bold: the best of a measure" if is_marked else ""
     return nb.card(
-        nb.headline(answer.headline),
-        nb.rows_html(["run", measures[0], axis.words, *measures[1:]], rows, more=more),
+        nb.headline(answer.headline, mark=answer.mark),
+        nb.paragraph(answer.reason),
+        nb.quiet(*answer.cautions),
+        nb.rows_html(["run", primary, axis.words, *measures[1:]], rows, more=more),
         nb.quiet(f"{note}{bold}", f"not shown here: {hidden}" if hidden else ""),
         nb.quiet(*evaluation.mean_notes(scores), *few(scores.notes)),
     )
@@ -199,8 +206,8 @@ def scores_charts() -> Mapping[str, Callable[..., Chart]]:
     return {"systems": systems, "distribution": distribution}
 
 
-def text_of(table: Table) -> str:
-    return "".join(f"{line}\n" for line in plain_lines(printable_table(table)))
+def text_of(table: Table, answer: Sequence[str] = ()) -> str:
+    return "".join(f"{line}\n" for line in (*plain_lines(printable_table(table)), *plain_answer(answer)))
 
 
 def report_files(report_of: Callable[[Any], doc.Report], *, to_json: bool = True) -> dict[str, Callable[[Any], str]]:
@@ -213,10 +220,31 @@ def report_files(report_of: Callable[[Any], doc.Report], *, to_json: bool = True
     return {**files, **({".json": lambda result: result.to_json()} if to_json else {})}
 
 
+def table_files(
+    table_of: Callable[[Any], Table], report_of: Callable[[Any], doc.Report]
+) -> dict[str, Callable[[Any], str]]:
+    """Return the files of a result that is one table: a page around it, the table itself, and JSON of the result."""
+    return {
+        ".html": lambda result: render(report_of(result), "html"),
+        ".md": lambda result: render_table(table_of(result), "markdown"),
+        ".tex": lambda result: render_table(table_of(result), "latex"),
+        ".json": lambda result: result.to_json(),
+        ".csv": lambda result: to_csv(table_of(result)),
+        ".txt": lambda result: text_of(table_of(result)),
+    }
+
+
 def scores_report(scores: Scores, *, command: str = "") -> doc.Report:
     return evaluation_report.report_of(
         scores, command=command, why_not_compared=NOT_COMPARED if len(scores) > 1 else ""
     )
+
+
+def scores_latex(scores: Scores) -> str:
+    """Return the table for a paper, the best run first; its letters need qrels and runs, and it says who has them."""
+    why = f"{NOT_COMPARED} The table with letters: rs.compare(qrels, runs, all_pairs=True).to_latex()."
+    ordered = evaluation.best_first(scores)
+    return latex_paper_table(paper_of_scores(ordered, why_no_marks=why if len(scores) > 1 else ""))
 
 
 SUMMARY = View("a summary", summary_html)
@@ -226,12 +254,11 @@ SCORES = View(
     scores_html,
     scores_columns,
     files={
-        ".html": lambda scores: render(scores_report(scores), "html"),
-        ".md": lambda scores: render_table(evaluation.summary_table(scores), "markdown"),
-        ".tex": lambda scores: latex_paper_table(paper_of_scores(scores, why_no_marks=NOT_COMPARED)),
-        ".json": Scores.to_json,
+        **table_files(evaluation.summary_table, scores_report),
+        ".md": lambda scores: render_table(evaluation.summary_table(scores), "markdown", answer=answer_lines(scores)),
+        ".tex": scores_latex,
         ".csv": lambda scores: to_csv(evaluation.with_n_columns(evaluation.summary_table(scores), scores)),
-        ".txt": lambda scores: text_of(evaluation.readable_table(scores)),
+        ".txt": lambda scores: text_of(evaluation.readable_table(scores), answer_lines(scores)),
     },
     charts=scores_charts,
     report=scores_report,
@@ -405,26 +432,19 @@ def pair_queries_text(found: PairQueries) -> str:
     return f"{lines}\n… and {n_more:,} more" if n_more > 0 else lines
 
 
-PAIR_QUERIES = View(
-    "the queries of a pair",
-    pair_queries_html,
-    pair_queries_columns,
-    files={
-        ".html": lambda found: render(queries_report(found), "html"),
-        ".md": lambda found: render_table(pair_queries_table(found), "markdown"),
-        ".tex": lambda found: render_table(pair_queries_table(found), "latex"),
-        ".json": PairQueries.to_json,
-        ".csv": lambda found: to_csv(pair_queries_table(found)),
-        ".txt": lambda found: text_of(pair_queries_table(found)),
-    },
-    text=pair_queries_text,
-)
-
-
 def queries_report(found: PairQueries) -> doc.Report:
     title = f"{found.measure} · {found.b} vs {found.a}, query by query"
     block = doc.TableBlock("Every query", pair_queries_table(found))
     return doc.Report(title, (block,), (), (("rankscope", __version__),))
+
+
+PAIR_QUERIES = View(
+    "the queries of a pair",
+    pair_queries_html,
+    pair_queries_columns,
+    files=table_files(pair_queries_table, queries_report),
+    text=pair_queries_text,
+)
 
 
 # -- diagnoses
@@ -588,6 +608,50 @@ EXPLANATION = View(
     },
     charts=explanation_charts,
     text=explanation_line,
+)
+
+
+# -- targets
+
+
+def targets_html(checked: TargetsReport) -> str:
+    """Return the answer, and what fails with what is there instead."""
+    answer = targets_report.answer_block(checked)
+    rows = []
+    for outcome in ("failed", "quarantined", "passed"):
+        for target, one in checked.of_outcome(outcome):
+            instead = "".join(f"<br><small>{nb.words(line.line)}</small>" for line in one.instead)
+            mark = nb.verdict(targets_report.MARKS[one.outcome], one.outcome)
+            where = targets_report.about(target, one, checked)
+            rows.append([mark, nb.words(target.name), nb.words(where), f"{nb.words(one.words)}{instead}"])
+    n_more = len(rows) - nb.SHOWN_ROWS
+    more = f"{n_more:,} more; report.to_pandas() has all" if n_more > 0 else ""
+    header = ["outcome", "target", "query", "what is so"]
+    return nb.card(
+        nb.headline(answer.headline, mark=answer.mark),
+        nb.paragraph(answer.reason),
+        nb.rows_html(header, rows[: nb.SHOWN_ROWS], n_names=len(header), more=more),
+        nb.quiet(*answer.cautions, *few(checked.notes)),
+    )
+
+
+def targets_columns(checked: TargetsReport) -> list[TableColumn]:
+    pairs = targets_report.results_with_targets(checked)
+    return [
+        TableColumn(name, kind, [value(*pair) for pair in pairs])
+        for name, (kind, value) in targets_report.COLUMNS.items()
+    ]
+
+
+TARGETS = View(
+    "a report of targets",
+    targets_html,
+    targets_columns,
+    files={
+        **report_files(targets_report.report_of),
+        ".csv": lambda checked: to_csv(targets_report.every_target(checked)),
+    },
+    report=targets_report.report_of,
 )
 
 

@@ -1,8 +1,8 @@
 """Randomness as an argument: streams that depend on a seed and a purpose, never on chunk size or thread count.
 
-Resamples are drawn in blocks of a fixed size, each block from its own stream; so whoever computes which block, and in
-whatever order, the numbers are the same. Within a block rows are drawn one after the other, a few at a time, so that
-memory stays small however many queries there are.
+Resamples are drawn in blocks of a fixed size, each block from its own stream; so the numbers are the same in whatever
+order, and by however many threads, blocks are computed. Within a block rows are drawn one after the other, a few at a
+time, so that memory stays small however many queries there are.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def random_rows(n: int, *, n_resamples: int, seed: int, purpose: str) -> Iterato
 
 
 UNIT_BLOCK = 1024
-"""Units whose signs are drawn from one stream: blocks of units can be flipped by whoever holds them."""
+"""Units whose signs are drawn from one stream: blocks of units can be flipped where they are held."""
 FLIPS_AT_ONCE = 256
 """Flips multiplied at once; always as many, since products of another shape may differ in the last bit."""
 FEW_COLUMNS = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -38,7 +39,7 @@ class StoredComparison(Record):
     result_sha256: str
     pairs: tuple[StoredPair, ...]
     look: int
-    """How many comparisons there had been on the same queries, this one included."""
+    """Which comparison on the same queries it is, counted from 1."""
     stored: str
 
 
@@ -48,12 +49,13 @@ class ComparisonTable:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def add(self, result: Comparison, *, queries_sha256: str, inputs: Any) -> StoredComparison:
-        """Keep a comparison; `inputs` is what makes it another look: what was compared, and how.
+    def add(self, result: Comparison, *, queries_sha256: str, rankings: Iterable[str], inputs: Any) -> StoredComparison:
+        """Keep a comparison; one of the same inputs is returned as it is.
 
-        The same inputs again are no new look: they can only give the same answer.
+        Other rankings, or another measure that decides, are another look at the queries; the same ones under other
+        judgments are not. `rankings` are the hashes of what was compared, `inputs` all that the result depends on.
         """
-        request = hashlib.sha256(canonical_json(inputs).encode()).hexdigest()
+        request, subject = request_sha256(inputs), request_sha256([sorted(rankings), result.primary])
         pairs = [
             {"a": pair.a, "b": pair.b, "measure": pair.measure, "verdict": pair.final_verdict.code,
              "difference": or_none(pair.delta), "low": or_none(pair.ci.low), "high": or_none(pair.ci.high)}
@@ -64,18 +66,32 @@ class ComparisonTable:
             same = sa.select(comparison).where(comparison.c.request_sha256 == request)
             found = connection.execute(same).first()
             if found is None:
-                counted = sa.select(sa.func.count()).where(comparison.c.queries_sha256 == queries_sha256)
+                looks = connection.execute(looks_at(queries_sha256)).all()
+                before = {each.subject_sha256: each.look for each in looks}
                 row = {
                     "request_sha256": request,
+                    "subject_sha256": subject,
                     "queries_sha256": queries_sha256,
                     "result_sha256": put_blob(connection, result.to_json().encode(), kind="comparison", now=now),
                     "pairs": pairs,
-                    "look": int(connection.execute(counted).scalar_one()) + 1,
+                    "look": before.get(subject, len(before) + 1),
                     "stored": now,
                 }
                 connection.execute(sa.insert(comparison), row)
                 found = connection.execute(same).one()
             return stored_comparison(found)
+
+    def n_looks(self, queries_sha256: str) -> int:
+        """Return how many different comparisons were made on some queries."""
+        with self.store.reading() as connection:
+            return len({row.subject_sha256 for row in connection.execute(looks_at(queries_sha256))})
+
+    def find(self, inputs: Any) -> StoredComparison | None:
+        """Return the comparison that was made of these inputs; None where there is none."""
+        wanted = sa.select(comparison).where(comparison.c.request_sha256 == request_sha256(inputs))
+        with self.store.reading() as connection:
+            found = connection.execute(wanted).first()
+        return None if found is None else stored_comparison(found)
 
     def list(self, *, queries_sha256: str | None = None) -> tuple[StoredComparison, ...]:
         wanted = sa.select(comparison).order_by(comparison.c.id)
@@ -88,6 +104,16 @@ class ComparisonTable:
         """Return the comparison as it was made."""
         with self.store.reading() as connection:
             return Comparison.from_json(get_blob(connection, stored.result_sha256))
+
+
+def looks_at(queries_sha256: str) -> sa.Select[Any]:
+    return sa.select(comparison.c.subject_sha256, comparison.c.look).where(
+        comparison.c.queries_sha256 == queries_sha256
+    )
+
+
+def request_sha256(inputs: Any) -> str:
+    return hashlib.sha256(canonical_json(inputs).encode()).hexdigest()
 
 
 def stored_comparison(row: sa.Row[Any]) -> StoredComparison:

@@ -26,23 +26,19 @@ from rankscope._version import __version__
 from rankscope.errors import InputError, OptionError, RankscopeError, UnfinishedError
 from rankscope.records import Record
 from rankscope.store.schema import SCHEMA_VERSION, meta
+from rankscope.store_file import FILE, FOLDER, VARIABLE, nearest_store
 
-VARIABLE = "RANKSCOPE_STORE"
-FOLDER = ".rankscope"
-FILE = "store.db"
 BUSY_S = 10
 """How long a writer waits for another one."""
 MIGRATION_S = 600
 """How long a program waits for another one that brings the tables up to date."""
 WRITE_LOCK = 7_263_551_901
 """The number of PostgreSQL's advisory lock under which one transaction at a time writes."""
-# fmt: off
 NETWORK_FILE_SYSTEMS = frozenset({
     "9p", "afs", "beegfs", "ceph", "cifs", "davfs", "fuse.ceph", "fuse.davfs2", "fuse.gcsfuse", "fuse.glusterfs",
-    "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "gfs2", "glusterfs", "gpfs",
-    "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "pvfs2", "smb", "smb2", "smb3", "smbfs",
-})
-# fmt: on
+    "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2",
+    "pvfs2", "smb", "smb2", "smb3", "smbfs",
+})  # fmt: skip
 
 
 class StoreLocation(Record):
@@ -64,12 +60,8 @@ class StoreLocation(Record):
 
 def find_store(folder: str | os.PathLike[str] = ".") -> StoreLocation | None:
     """Return the store that `RANKSCOPE_STORE` names, else the nearest one from a folder upwards, or None."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        return location_of(named)
-    start = Path(folder).absolute()
-    found = (parent / FOLDER / FILE for parent in (start, *start.parents))
-    return next((StoreLocation(path) for path in found if path.is_file()), None)
+    found = nearest_store(os.fspath(folder))
+    return None if found is None else location_of(found)
 
 
 def location_of(where: str | os.PathLike[str]) -> StoreLocation:

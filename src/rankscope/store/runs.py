@@ -71,6 +71,8 @@ class RunDetails(Record, kw_only=True):
     """How it was scored: every policy, by name."""
     repetition: int = 1
     """Which of several repetitions it is, from 1."""
+    n_repetitions: int = 1
+    """How often the system was asked all queries."""
     note: str = ""
 
 
@@ -196,18 +198,30 @@ class RunTable:
                 "collection_version_id": version,
                 "asked_sha256": asked,
                 "latencies_sha256": latencies,
+                "repetition": facts.details.repetition,
                 "facts": to_builtins(facts.details),
                 "started": facts.started,
             }
             digest = run_digest(facts, ranking)
-            insert_if_new(connection, run_table, {"digest": digest, "stored": now, **row})
-            return stored_run(connection.execute(_COLUMNS.where(run_table.c.digest == digest)).one())
+            same = _COLUMNS.where(run_table.c.digest == digest)
+            if connection.execute(same).first() is None:  # looking first leaves no gaps in the numbers
+                insert_if_new(connection, run_table, {"digest": digest, "stored": now, **row})
+            return stored_run(connection.execute(same).one())
 
     def list(
-        self, *, system: str | None = None, collection: str | None = None, last: int | None = None
+        self,
+        *,
+        system: str | None = None,
+        collection: str | None = None,
+        last: int | None = None,
+        repetitions: bool = False,
     ) -> tuple[StoredRun, ...]:
-        """Return the runs of a system, of a collection or all, the oldest first; `last`: only so many of the newest."""
-        wanted = filtered(_COLUMNS, system, collection).order_by(run_table.c.started.desc(), run_table.c.id.desc())
+        """Return the runs of a system, of a collection or all, the oldest first; `last`: only so many of the newest.
+
+        Of a system that was asked several times, the first stands for all, unless `repetitions` are asked for.
+        """
+        columns = _COLUMNS if repetitions else _COLUMNS.where(run_table.c.repetition == 1)
+        wanted = filtered(columns, system, collection).order_by(run_table.c.started.desc(), run_table.c.id.desc())
         with self.store.reading() as connection:
             rows = connection.execute(wanted.limit(last)).all()
         return tuple(stored_run(row) for row in reversed(rows))
@@ -235,9 +249,8 @@ class RunTable:
             before = re.fullmatch(r"(.+)~([0-9]{1,9})", reference, re.DOTALL)
             name = reference
             for name, back in [(reference, 0)] + ([(before[1], int(before[2]))] if before else []):
-                newest = filtered(_COLUMNS, name, collection).order_by(
-                    run_table.c.started.desc(), run_table.c.id.desc()
-                )
+                first = filtered(_COLUMNS.where(run_table.c.repetition == 1), name, collection)
+                newest = first.order_by(run_table.c.started.desc(), run_table.c.id.desc())
                 rows = connection.execute(newest.limit(back + 1)).all()
                 if rows:
                     check_one_collection(connection, name, collection)

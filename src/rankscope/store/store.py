@@ -15,6 +15,7 @@ from typing import Self
 import sqlalchemy as sa
 
 from rankscope.errors import InputError, UnfinishedError
+from rankscope.store.alerts import AlertTable
 from rankscope.store.comparisons import ComparisonTable
 from rankscope.store.engine import (
     BUSY_S,
@@ -119,6 +120,10 @@ class Store:
     @cached_property
     def judgments(self) -> JudgmentTable:
         return JudgmentTable(self)
+
+    @cached_property
+    def alerts(self) -> AlertTable:
+        return AlertTable(self)
 
     @cached_property
     def texts(self) -> TextTable:

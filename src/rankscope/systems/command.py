@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import queue
 import re
-import shlex
-import signal
-import subprocess
-import threading
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import partial
 from typing import Annotated, Any, BinaryIO, ClassVar, Literal
 
 from msgspec.structs import replace
 
-from rankscope.errors import OptionError, shorten
+from rankscope.errors import shorten
 from rankscope.io.columns import ANSWER_COLUMNS
 from rankscope.systems.answers import (
     LARGEST_ANSWER_BYTES,
@@ -35,10 +26,10 @@ from rankscope.systems.answers import (
 )
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
+from rankscope.systems.program import LastLine, Program, split_command
 from rankscope.systems.secrets import secrets_in
-from rankscope.systems.working_directory import current_directory
 
-StreamWork = Callable[[BinaryIO], None]
+EXAMPLE = "./search --top {k}"
 _NOTHING_PRINTED = "the program printed nothing for it"
 _FIRST_KEY = re.compile(
     r"""\s*\{\s*"(?:query_id|id|qid)"\s*:\s*
@@ -46,11 +37,8 @@ _FIRST_KEY = re.compile(
     re.VERBOSE,
 )
 """The query that a line of JSON begins with, whatever follows."""
-_ERROR_BYTES = 4096
 _MOST_SKIPPED = 1 << 20
 """A program that prints more lines which are blank, or belong to no query, is given up."""
-_JOIN_S = 2.0
-"""How long to wait for a thread whose pipe somebody else keeps open."""
 
 
 class Command(RemoteSystem, kw_only=True):
@@ -76,18 +64,10 @@ class Command(RemoteSystem, kw_only=True):
         command = given.get("command")
         if command is None:
             return
-        try:
-            parts = shlex.split(command) if isinstance(command, str) else list(command)
-        except ValueError as error:
-            hint = "close every quote, or give a list of texts"
-            raise OptionError(f"command {command!r} cannot be read: {error}", hint=hint) from error
-        if not parts:
-            raise OptionError("command is empty", hint='for example command = "./search --top {k}"')
-        if any("\0" in part for part in parts):
-            raise OptionError("command holds the character NUL, which no argument can", hint="remove it")
+        split_command(command, example=EXAMPLE)
 
     def arguments(self, *, k: int) -> list[str]:
-        parts = shlex.split(self.command) if isinstance(self.command, str) else list(self.command)
+        parts = split_command(self.command, example=EXAMPLE)
         return [part.replace("{k}", str(k)) for part in parts]
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
@@ -129,12 +109,12 @@ class ProgramRun:
         self._stray = ""
         """What is wrong with the first line of which nobody can tell whose it is."""
         self._n_skipped = 0
-        self._last_error = ""
+        self._said = LastLine()
 
     def answers(self) -> Generator[Answer, None, None]:
         """Yield answers, then the failure of all queries that have none."""
         problem, code = "", 0
-        program = Program(self._system)
+        program = Program(self._system.timeout_s)
         try:  # from here on: Ctrl-C must not leave behind what has just been started
             if why := self._start(program):
                 problem = (
@@ -152,7 +132,7 @@ class ProgramRun:
         finally:
             program.end()
         if not problem and code:
-            problem = f"the program ended with code {code}" + (self._last_error and f": {self._last_error}")
+            problem = f"the program ended with code {code}" + (self._said.text and f": {self._said.text}")
         for query in self._left:
             fault = problem or self._trec_faults.get(query) or self._stray
             if fault or not self._trec_rows:
@@ -163,7 +143,7 @@ class ProgramRun:
     def _start(self, program: Program) -> str:
         """Start the program; return why that cannot be, nothing where it could."""
         try:
-            program.start(self._system.arguments(k=self._k), feed=self._feed, keep_error=self._keep_error)
+            program.start(self._system.arguments(k=self._k), feed=self._feed, keep_error=self._said.keep)
         except (OSError, ValueError) as error:
             return (isinstance(error, OSError) and error.strerror) or str(error)
         return ""
@@ -177,16 +157,6 @@ class ProgramRun:
                 if self._system.input == "jsonl":  # attributes do not stand in the way of id and text
                     line = json.dumps({**own, **query.attributes, **own}, default=str)
                 stream.write(f"{line}\n".encode("utf-8", "surrogatepass"))
-
-    def _keep_error(self, stream: BinaryIO) -> None:
-        """Keep the last line that says something; of a line without end, its beginning."""
-        line = b""
-        with suppress(OSError), stream:
-            while chunk := os.read(stream.fileno(), 1 << 16):
-                *ended, line = (line + chunk).split(b"\n")
-                line = line[:_ERROR_BYTES]
-                for said in filter(bytes.strip, [*ended, line]):
-                    self._last_error = shorten(said[:_ERROR_BYTES].decode("utf-8", "replace").strip(), limit=250)
 
     def _read(self, line: str) -> Iterator[Answer]:
         """Yield the answer in a line of JSON; a row of TREC text is kept until the program has ended.
@@ -258,92 +228,6 @@ class ProgramRun:
             return Answer(query, ranking_of(results, k=self._k, repeats=self._system.keeps_repeats))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
-
-
-class Program:
-    """A process with what it starts and what stays in its group, which ends together and in time."""
-
-    def __init__(self, system: Command) -> None:
-        self._deadline = time.monotonic() + system.timeout_s
-        self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=16)
-        """What was printed and not yet read; nothing stands for its end."""
-        self._ended = threading.Event()
-        self._process: Any = None
-        self._started: Future[Any] | None = None
-        self._threads: list[threading.Thread] = []
-
-    def start(self, arguments: Sequence[str], *, feed: StreamWork, keep_error: StreamWork) -> None:
-        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        pool = ThreadPoolExecutor(
-            1
-        )  # an interruption, which reaches the main thread, cannot lose what was just started
-        popen = partial(subprocess.Popen, cwd=current_directory(), start_new_session=True, **pipes)
-        self._started = pool.submit(popen, arguments)
-        pool.shutdown(wait=False)
-        self._process = self._started.result()
-        for work, name in ((feed, "stdin"), (self._take_output, "stdout"), (keep_error, "stderr")):
-            thread = threading.Thread(target=work, args=(getattr(self._process, name),), daemon=True)
-            thread.start()
-            self._threads.append(thread)
-
-    def lines(self) -> Iterator[str]:
-        """Yield lines as they are printed; one that is too long is refused before it has ended."""
-        rest = bytearray()
-        while chunk := self._next_chunk():
-            rest += chunk
-            if b"\n" in chunk:
-                *ended, rest = rest.split(b"\n")
-                for line in ended:
-                    yield line.decode("utf-8", "surrogateescape")
-            if len(rest) > LARGEST_ANSWER_BYTES:
-                raise BadAnswerError(f"the program printed a line that is longer than {LARGEST_ANSWER_BYTES >> 20} MB")
-        yield rest.decode("utf-8", "surrogateescape")
-
-    def wait(self) -> int:
-        try:
-            return int(self._process.wait(max(self._deadline - time.monotonic(), 0)))
-        except subprocess.TimeoutExpired:
-            raise TimeoutError from None
-
-    def end(self) -> None:
-        """End all processes of the group, and wait for the threads; what has left the group may keep a pipe open."""
-        self._ended.set()
-        if self._process is None and self._started is not None:
-            with suppress(Exception):
-                self._process = self._started.result()
-        if self._process is None:
-            return
-        with suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            else:
-                self._process.kill()
-        self._process.wait()
-        for thread in self._threads:
-            thread.join(_JOIN_S)
-
-    def _next_chunk(self) -> bytes:
-        left = self._deadline - time.monotonic()
-        try:
-            if left > 0:  # a program that always has something to say never lets the queue run empty
-                return self._chunks.get(timeout=left)
-        except queue.Empty:
-            pass
-        raise TimeoutError
-
-    def _take_output(self, stream: BinaryIO) -> None:
-        with suppress(OSError), stream:
-            while (chunk := os.read(stream.fileno(), 1 << 16)) and self._put(chunk):
-                pass
-        self._put(b"")
-
-    def _put(self, chunk: bytes) -> bool:
-        """Hand over what was printed, as soon as there is room; not any more once nobody reads it."""
-        while not self._ended.is_set():
-            with suppress(queue.Full):
-                self._chunks.put(chunk, timeout=0.05)
-                return True
-        return False
 
 
 def first_of(record: Any, names: Sequence[str], line: str) -> Any:

@@ -278,7 +278,7 @@ class HttpBatch:
                     yield answer
         finally:
             self._stop.set()
-            self._transport.close()  # wakes up whoever waits for an answer
+            self._transport.close()  # wakes up all who wait for an answer
             self._pool.shutdown(cancel_futures=True)
             self._transport.close()
 

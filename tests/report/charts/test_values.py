@@ -232,7 +232,7 @@ def test_strata_cells_hold_value_interval_and_n():
         assert words.count("\N{EN DASH}") == 2  # en of b, and de of a, were not given
         fills = {s.tip: s.attributes["fill"] for s in picture.shapes if s.tip}
         assert fills["en, a: +0.500 [+0.400, +0.600] n = 12"] == MARK_TINTS["better"]
-        assert fills["de, b: +0.250 n = 3"] == SUNK  # without an interval nothing is told apart
+        assert fills["de, b: +0.250 n = 3"] == SUNK  # without an interval nothing is distinguished
 
 
 def test_strata_are_coloured_where_the_interval_leaves_out_zero():
@@ -264,7 +264,9 @@ def test_systems_are_shaded_by_what_their_intervals_tell_apart():
         for measure in ("P", "cost"):
             own = {name: RAMP.index(fills[name, measure]) for name in ends}
             assert own["a"] == own["b"] == own["d"] > own["c"] == own["e"] > own["f"]
-    assert chart.alt == "Of 6 systems a has the best P, 0.900 [0.800, 1.000], and 2 others are not told apart from it."
+    assert (
+        chart.alt == "Of 6 systems a has the best P, 0.900 [0.800, 1.000], and 2 others are not distinguished from it."
+    )
 
 
 def test_systems_without_intervals_are_not_shaded():

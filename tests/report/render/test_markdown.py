@@ -47,7 +47,7 @@ def test_all_but_the_first_screen_is_folded():
     tree = parsed(render(report, "markdown"))
     summaries = [summary.text for summary in tree.iter("summary")]
     assert [section.title for section in report.sections if section.title not in summaries] == []
-    assert summaries[-1] == "How to obtain this report again"
+    assert summaries[-1] == "How to reproduce this report"
     assert "Scores per query (54 rows)" in summaries
     long = next(d for d in tree.iter("details") if d.find("summary").text == "Scores per query (54 rows)")
     assert len(long.findall(".//tr")) == 55

@@ -186,7 +186,9 @@ def diagnose(
     )
     if table is None and docs is None:
         return diagnosis
-    return diagnosis.with_texts(Texts.of(queries=table, docs=docs, only=diagnosis.shown_docs))
+    texts = Texts.of(queries=table, docs=docs, only=diagnosis.shown_docs, query_ids=judged.query_ids)
+    give_warning(*texts.notes)
+    return diagnosis.with_texts(texts)
 
 
 def diagnose_one(

@@ -98,7 +98,7 @@ def unknown_keys(cases: list[Mapping[str, Any]]) -> list[str]:
 def valid_cases(content: Any, where: str) -> list[Any]:
     """Return the cases, or raise with the first few problems where there are any.
 
-    A case that expects no id is no reason to refuse the others: whoever imports them makes a note.
+    A case that expects no id is no reason to refuse the others: the import makes a note.
     """
     problems = problems_of(content, allow_no_ids=True)
     if problems:

@@ -61,7 +61,7 @@ class HeatCell(Record):
 class HeatChart(Chart):
     """What both heat maps share: cells by row and column, both in the order in which they first appear.
 
-    Cells are shaded by what their intervals can tell apart, never from the least value to the greatest.
+    Cells are shaded by what their intervals can distinguish, never from the least value to the greatest.
     """
 
     with_sign: ClassVar[bool] = False
@@ -268,7 +268,7 @@ class SystemsChart(HeatChart):
             return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}, and {better}."
         alike = sum(self.tier_of.get((cell.row, column)) == 0 for cell in known) - 1
         others = "no other one is" if alike < 1 else f"{alike:,} other{'s are' if alike > 1 else ' is'}"
-        tied = f", and {others} not told apart from it" if len(known) > 1 and self.tier_of else ""
+        tied = f", and {others} not distinguished from it" if len(known) > 1 and self.tier_of else ""
         return f"Of {systems} {best.row} has the best {column}, {self.numbers(best)}{tied}."
 
     def draw(self, drawing: Drawing) -> None:
@@ -284,7 +284,7 @@ class SystemsChart(HeatChart):
         if self.baseline is not None:
             for shade, word in ((GAIN, "better"), (LOSS, "worse")):
                 yield swatch(fill=shade.fill, stroke=shade.ink), f"{word} than {self.baseline}"
-            yield swatch(fill=SUNK, stroke=GRID), f"not told apart from {self.baseline}, or not safe to call"
+            yield swatch(fill=SUNK, stroke=GRID), f"not distinguished from {self.baseline}, or not safe to call"
             if any(cell.column not in self.found for cell in self.cells):
                 yield swatch(fill=BG, stroke=GRID), "not compared in this measure"
             return
@@ -295,9 +295,9 @@ class SystemsChart(HeatChart):
             by = "by verdict, or by the interval of the difference"
         if used:
             sample = swatch(fill=RAMP[used[0]], stroke=AXIS)
-            yield sample, f"the best of its measure, or not told apart from it: {by}"
+            yield sample, f"the best of its measure, or not distinguished from it: {by}"
         if used[1:]:
-            yield shade_key(used[1:]), "next fainter: not told apart from the best of the rest, and so on"
+            yield shade_key(used[1:]), "next fainter: not distinguished from the best of the rest, and so on"
 
     def shade_at(self, tier: int) -> int:
         """Return the shade of a group of systems; the fewer groups, the lighter the first, so that it is no alarm."""

@@ -143,7 +143,7 @@ class MatrixChart(Chart):
         decided = sum(cell.mark in (*AHEAD, *BEHIND) for cell in self.cells)
         first = self.names[0]
         beaten = sum(cell.mark in AHEAD for cell in self.cells if cell.row == first)
-        found = f"{decided:,} of {counted(len(self.cells), 'pair')} are told apart in {self.measure}"
+        found = f"{decided:,} of {counted(len(self.cells), 'pair')} are distinguished in {self.measure}"
         return (
             f"{found}; {first}, the first of {len(self.names):,} systems, is better or probably better than {beaten:,}."
         )

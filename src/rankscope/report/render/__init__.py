@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from rankscope.errors import OptionError, did_you_mean
@@ -18,7 +18,7 @@ MODULES: dict[Form, str] = {"text": "terminal", "markdown": "markdown", "html": 
 RENDERERS: Registry[Callable[[Report], str]] = Registry(
     "form of a report", {form: Entry(f"rankscope.report.render.{module}:to_{form}") for form, module in MODULES.items()}
 )
-TABLE_RENDERERS: Registry[Callable[[Table], str]] = Registry(
+TABLE_RENDERERS: Registry[Callable[..., str]] = Registry(
     "form of a table",
     {
         "markdown": Entry("rankscope.report.render.markdown_text:markdown_table"),
@@ -62,5 +62,6 @@ def render(report: Report, form: Form) -> str:
     return RENDERERS[form](report)
 
 
-def render_table(table: Table, form: str) -> str:
-    return TABLE_RENDERERS[form](table)
+def render_table(table: Table, form: str, *, answer: Sequence[str] = ()) -> str:
+    """Return a table by itself; its answer, where there is one, is for people: only Markdown has it."""
+    return TABLE_RENDERERS[form](table, answer) if answer and form == "markdown" else TABLE_RENDERERS[form](table)

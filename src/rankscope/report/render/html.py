@@ -27,6 +27,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 TitledBlock: TypeAlias = (
     doc.SideBySideBlock
     | doc.ChangedQueries
+    | doc.CheckedTargets
     | doc.Facts
     | doc.VerdictCounts
     | doc.Shares
@@ -69,6 +70,7 @@ def to_html(report: doc.Report) -> str:
         "</section>",
         *details,
         terms,
+        '<p class="paper cap">Not printed: long tables, and what is closed on the page.</p>',
         "</main>",
         "</div>",
         footer_part(report.footer),
@@ -81,7 +83,7 @@ def to_html(report: doc.Report) -> str:
 def footer_part(entries: Sequence[tuple[str, str]]) -> str:
     """Return how to obtain the report again, folded where it is long."""
     rows = "".join(f"<div><dt>{escape(name)}<dd><code>{escape(value)}</code></div>" for name, value in entries)
-    title = "<h2>How to obtain it again</h2>"
+    title = "<h2>How to reproduce it</h2>"
     if len(entries) <= LONG_FOOTER:
         return f'<footer id="again">{title}<dl>{rows}</dl></footer>'
     return f'<footer><details><summary>{title}</summary><dl id="again">{rows}</dl></details></footer>'
@@ -105,7 +107,7 @@ def contents_part(sections: Sequence[tuple[str, doc.Section]], *, has_terms: boo
         else:
             entries.append(f"<details><summary>{escape(within)}</summary><ol>{parts}</ol></details>")
     entries += [link("terms", "What the words mean")] if has_terms else []
-    entries.append(link("again", "How to obtain it again"))
+    entries.append(link("again", "How to reproduce it"))
     return "".join(f"<li>{entry}" for entry in entries)
 
 
@@ -159,6 +161,8 @@ def inside_part(block: TitledBlock, page: Page) -> str:
             return side_by_side_part(block.sides, page) + LEGEND
         case doc.ChangedQueries():
             return changed_part(block, page)
+        case doc.CheckedTargets():
+            return targets_part(block, page)
         case doc.Facts():
             return facts_part(block, page)
         case doc.VerdictCounts():
@@ -232,6 +236,22 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
         )
     note = f'<p class="cap">{page.prose(block.note)}</p>' if block.note else ""
     return f'<ol class="ql">{"".join(items)}</ol>{note}'
+
+
+def targets_part(block: doc.CheckedTargets, page: Page) -> str:
+    items = []
+    for one in block.targets:
+        lines = "".join(f"<li>{escape(line)}" for line in one.instead)
+        instead = f"<ul>{lines}</ul>" if lines else ""
+        small = f'<p class="cap">{escape(one.small)}</p>' if one.small else ""
+        about = f'<p class="why">{escape(one.about)}</p>' if one.about else ""
+        word = f'<span class="sr">{escape(one.outcome)}</span>'
+        items.append(
+            f'<li><b class="v {tone(one.mark)}">{shape(one.mark)}{word}</b>'
+            f"<div><b>{escape(one.name)}</b>{about}<p>{escape(one.words)}</p>{instead}{small}</div>"
+        )
+    note = f'<p class="cap">{page.prose(block.note)}</p>' if block.note else ""
+    return f'<ul class="targets">{"".join(items)}</ul>{note}'
 
 
 def shares_part(block: doc.Shares) -> str:

@@ -16,7 +16,7 @@ from rankscope.report.render.texts import SHAPES as SHAPE_SIGNS
 from rankscope.report.table import Cell, Table
 from rankscope.report.tokens import tone
 
-PAPER_ROWS, PAPER_COLUMNS = 200, 12  # a folded table with more rows or columns than this stays folded on paper
+PAPER_ROWS, PAPER_COLUMNS = 60, 12  # a folded table with more rows or columns than this is not printed
 LONG_HEADING = 20
 LONG_CELL = 32  # a cell of a number column that is longer than this is prose, and is broken into lines
 PHONE_WIDTH = 46  # a table of so many characters is shown whole everywhere

@@ -26,6 +26,8 @@ class JUnitCase(Record):
     """Why it could not be checked, which is no less bad than failing; None where it could."""
     message: str | None = None
     """What has to be known though it passed."""
+    skipped: str | None = None
+    """Why it does not count though it fails, such as a quarantine; None where it counts."""
     properties: Mapping[str, str] = {}
     """What else is known, printed as the case's output: the schema of Jenkins has no other place for it."""
 
@@ -34,8 +36,7 @@ def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase
     """Yield one case per check: what the exit code says of all of them is said here of each."""
     for check in result.checks:
         measure = "" if check.compared is None else f".{check.compared.measure}"
-        is_open = check.outcome == "inconclusive"
-        fails = check.outcome == "failed" or (is_open and result.policy.on_inconclusive == "fail")
+        is_open, fails = check.outcome == "inconclusive", result.fails(check)
         properties: dict[str, str] = {"gate": check.outcome}
         if pair := check.compared:
             properties |= {
@@ -65,17 +66,20 @@ def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
     listed = list(cases)
     n_errors = sum(case.error is not None for case in listed)
     n_failed = sum(case.failed is not None and case.error is None for case in listed)
+    n_skipped = sum(case.skipped is not None and case.error is None and case.failed is None for case in listed)
     counts = {"tests": str(len(listed)), "failures": str(n_failed), "errors": str(n_errors)}
     attributes = {"name": clean(suite), **counts, **NO_TIME}
     root = Element("testsuites", attributes)
-    parent = SubElement(root, "testsuite", {**attributes, "skipped": "0"})
+    parent = SubElement(root, "testsuite", {**attributes, "skipped": str(n_skipped)})
     for case in listed:
         names = {"classname": clean(case.classname), "name": clean(case.name)}
         element = SubElement(parent, "testcase", {**names, **NO_TIME})
         kind, problem = ("failure", case.failed) if case.error is None else ("error", case.error)
         if problem is not None:
-            part = SubElement(element, kind, {"type": kind, "message": clean(problem)})
+            part = SubElement(element, kind, {"type": kind, "message": clean(problem.partition("\n")[0])})
             part.text = "\n".join(map(clean, problem.splitlines()))
+        elif case.skipped is not None:
+            SubElement(element, "skipped", {"message": clean(case.skipped)})
         lines = [] if case.message is None else [clean(case.message)]
         lines += (f"{clean(name)}: {clean(value)}" for name, value in case.properties.items())
         if lines:

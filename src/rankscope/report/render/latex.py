@@ -40,7 +40,7 @@ def to_latex(report: doc.Report) -> str:
         parts += (part for block in section.blocks for part in block_parts(doc.simple(block)))
     if report.footer:
         footer = (f"{latex_text(name)}: {breakable(value, LONGEST_WORD)}" for name, value in report.footer)
-        parts += [r"\subsection*{How to obtain this report again}", list_part("", footer)]
+        parts += [r"\subsection*{How to reproduce this report}", list_part("", footer)]
     return "\n\n".join([*parts, END, r"\end{document}"]) + "\n"
 
 

@@ -59,9 +59,7 @@ def doc_part(doc: ShownDoc, *, is_second: bool) -> str:
 
 def move_part(doc: ShownDoc, *, is_second: bool) -> str:
     """Return what became of a doc: lost beside the first list, new or moved beside the second."""
-    elsewhere = (
-        "in no place of the other list" if doc.other_rank is None else f"rank {doc.other_rank} in the other list"
-    )
+    elsewhere = "not in the other list" if doc.other_rank is None else f"rank {doc.other_rank} in the other list"
     if doc.move in ("lost", "new"):
         return f'<span class="move" title="{elsewhere}">{doc.move}</span>'
     if doc.move == "same" or not is_second:

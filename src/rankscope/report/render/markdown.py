@@ -46,7 +46,7 @@ def report_text(report: doc.Report, left_out: Sequence[str] = ()) -> str:
         blocks.append(f"*Left out, to fit into a comment: {inline(', '.join(left_out))}; --details keeps them.*")
     if report.footer:
         lines = "\n".join(f"- {paragraph(name)}: {code(value)}" for name, value in report.footer)
-        blocks += folded("How to obtain this report again", [lines])
+        blocks += folded("How to reproduce this report", [lines])
     return "\n\n".join(blocks) + "\n"
 
 
@@ -118,10 +118,29 @@ def content_texts(block: doc.Block) -> Iterator[str]:
                 f"- {SHAPES[row.mark]} {CHECK_WORDS[row.mark]} · **{inline(row.name)}** · {inline(row.words)}"
                 for row in block.signals
             )
-        case doc.ChangedQueries():
-            yield "\n".join(f"{i}. {changed_text(one)}" for i, one in enumerate(block.queries, block.first))
-            if block.note:
-                yield paragraph(block.note)
+        case doc.ChangedQueries() | doc.CheckedTargets():
+            yield from listed_texts(block)
+
+
+def listed_texts(block: doc.ChangedQueries | doc.CheckedTargets) -> Iterator[str]:
+    """Yield queries or targets as a list, then the note on them."""
+    if isinstance(block, doc.ChangedQueries):
+        yield "\n".join(f"{i}. {changed_text(one)}" for i, one in enumerate(block.queries, block.first))
+    else:
+        yield "\n".join(line for one in block.targets for line in target_lines(one))
+    if block.note:
+        yield paragraph(block.note)
+
+
+def target_lines(one: doc.CheckedTarget) -> Iterator[str]:
+    """Yield an item of a list, with what is there instead as a list inside it."""
+    yield f"- {SHAPES[one.mark]} **{inline(one.name)}**" + (f" · {inline(one.about)}" if one.about else "")
+    yield f"  <br>{inline(one.words)}"
+    for line in one.instead:
+        numbered = re.sub(r"^([0-9]+)[.]", r"\1\.", inline(line))  # as it is, it would begin another list
+        yield f"  - {numbered}"
+    if one.small:
+        yield f"  - *{inline(one.small)}*"
 
 
 def fact_text(fact: doc.Fact) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rankscope.report.render.texts import cleaned
+from rankscope.report.render.texts import clean, cleaned
 from rankscope.report.table import Cell, Table
 
 BLOCK_START = re.compile(r"(?=[#>+=~-])|(?<=\d)(?=[.)])")
 MARKUP = re.compile(r"[\\`*\[\]<>&|~$]|(?<![^\W_])_|_(?![^\W_])")
 
 
-def markdown_table(table: Table) -> str:
-    """Return a table by itself, with its notes below it; the best values are bold."""
-    return "\n\n".join(table_parts(cleaned(table))) + "\n"
+def markdown_table(table: Table, answer: Sequence[str] = ()) -> str:
+    """Return a table by itself, below its answer where there is one, above its notes; the best values are bold."""
+    first, *others = map(inline, map(clean, answer)) if answer else [""]
+    lead = [" ".join([f"**{first}**", *others])] if first else []
+    return "\n\n".join([*lead, *table_parts(cleaned(table))]) + "\n"
 
 
 def table_parts(table: Table) -> Iterator[str]:

@@ -70,7 +70,7 @@
   }
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll("details:not(.large, .more, .ql *, [open])"));
+    opened = Array.from(document.querySelectorAll("details:not(.large, .more, .cols *, [open])"));
     for (const details of opened) details.open = true;
   });
   addEventListener("afterprint", () => {

@@ -117,7 +117,7 @@ def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[I
         named = ", ".join([*left_out, *(["files and command"] if report.footer else [])])
         yield from hanging(MARGIN, f"Not shown: {named}. {HOW_TO_SEE}", width)
         return
-    yield TextLine(label=f"{MARGIN}How to obtain this report again", style="bold")
+    yield TextLine(label=f"{MARGIN}How to reproduce this report", style="bold")
     for name, value in report.footer:
         yield from hanging(f"{MARGIN}- {name}: ", value, width)
 
@@ -161,6 +161,8 @@ def content_items(block: doc.Block, width: int, *, details: bool) -> Iterator[It
             yield from counts_lines(block, width, details=details)
         case doc.ChangedQueries():
             yield from changed_lines(block, width, details=details)
+        case doc.CheckedTargets():
+            yield from target_lines(block, width)
         case doc.Bullets():
             for i, item in enumerate(block.items, 1):
                 yield from hanging(f"{MARGIN}{i}. " if block.numbered else f"{MARGIN}- ", item, width)
@@ -217,6 +219,24 @@ def changed_lines(block: doc.ChangedQueries, width: int, *, details: bool) -> It
         yield from hanging(margin, f"{shown}{small}", width, style=STYLES[one.mark])
         if one.why:
             yield from hanging(" " * width_of(margin), one.why, width)
+    if block.note:
+        yield from hanging(MARGIN, block.note, width, style="dim")
+
+
+def target_lines(block: doc.CheckedTargets, width: int) -> Iterator[TextLine]:
+    """Yield each target: its name, what it is about, what is so, and below that what is there instead."""
+    inside = MARGIN * 2
+    for i, one in enumerate(block.targets):
+        if i:
+            yield TextLine()
+        yield from hanging(f"{MARGIN}{SHAPES[one.mark]} ", one.name, width, style=f"bold {STYLES[one.mark]}".strip())
+        if one.about:
+            yield from hanging(inside, one.about, width, style="dim")
+        yield from hanging(inside, one.words, width)
+        for line in one.instead:
+            yield from hanging(f"{inside}{MARGIN}", line, width)
+        if one.small:
+            yield from hanging(inside, one.small, width, style="dim")
     if block.note:
         yield from hanging(MARGIN, block.note, width, style="dim")
 

@@ -107,7 +107,7 @@ def check_store(store: Store, *, every_vector: bool = False, progress: Progress 
     if not findings:  # scores cannot be computed from what is damaged
         n_again, wrong = vector_findings(store, every=every_vector)
         findings += wrong
-    n_runs = 0 if findings else len(store.runs.list())
+    n_runs = 0 if findings else len(store.runs.list(repetitions=True))
     return StoreCheck(str(store.location), len(sizes), sum(sizes), n_runs, n_vectors, n_again, tuple(findings))
 
 
@@ -199,7 +199,7 @@ def row_findings(store: Store) -> Iterator[StoreFinding]:
 
 def unreadable(store: Store) -> Iterator[StoreFinding]:
     readers: dict[str, Callable[[], Any]] = {
-        "runs": store.runs.list,
+        "runs": lambda: store.runs.list(repetitions=True),
         "qrels": store.qrels.list,
         "comparisons": store.comparisons.list,
         "tags": store.tags.moves,
@@ -231,7 +231,7 @@ def vector_findings(store: Store, *, every: bool) -> tuple[int, list[StoreFindin
         rows = connection.execute(
             sa.select(scores_table).where(scores_table.c.data_sha256 == "").order_by(scores_table.c.id)
         ).all()
-    runs = {run.number: run for run in store.runs.list()}
+    runs = {run.number: run for run in store.runs.list(repetitions=True)}
     qrels = {each.number: each for each in store.qrels.list()}
     step = 1 if every else max(1, len(rows) // SAMPLE)
     n_again, found = 0, []

@@ -61,7 +61,7 @@ def store_info(store: Store) -> StoreInfo:
             size = int(connection.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())
         else:
             size = sum(path.stat().st_size for path in files_of(store.location.path))
-    runs = store.runs.list()
+    runs = store.runs.list(repetitions=True)
     return StoreInfo(
         store=str(store.location),
         store_id=about["store_id"],

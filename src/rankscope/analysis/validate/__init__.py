@@ -18,7 +18,7 @@ from rankscope._version import __version__
 from rankscope.align.finding import LEVELS, N_EXAMPLES, Finding, quote_id
 from rankscope.analysis.validate.checks import QRELS_CHECKS, RUN_CHECKS
 from rankscope.analysis.validate.pair import PAIR_CHECKS, inverted_order
-from rankscope.analysis.validate.tables import JudgedRun, CheckedQrels, CheckedRun
+from rankscope.analysis.validate.tables import CheckedQrels, CheckedRun, JudgedRun
 from rankscope.checks import check_options
 from rankscope.data.coerce import qrels_rows
 from rankscope.data.loading import ReadOptions, load_runs

@@ -29,10 +29,15 @@ ALLOWED = {
     "testcase": {"name", "time", "classname", "group"},
     "failure": {"type", "message"},
     "error": {"type", "message"},
+    "skipped": {"type", "message"},
     "system-out": set(),
 }
 REQUIRED = {"testsuite": {"name", "tests", "failures", "errors"}, "testcase": {"name"}}
-CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"testcase"}, "testcase": {"error", "failure", "system-out"}}
+CHILDREN = {
+    "testsuites": {"testsuite"},
+    "testsuite": {"testcase"},
+    "testcase": {"error", "failure", "skipped", "system-out"},
+}
 TIME = re.compile(r"(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]*)?")
 
 CASES = [

@@ -87,7 +87,10 @@ class BaselineReference(Record):
 
 
 class GateResult(StoredRecord):
-    """What the gate says of all: the worst outcome decides."""
+    """What the gate says of all: the worst outcome decides.
+
+    `rankscope gate --format json` prints it, and `GateResult.from_json` reads it.
+    """
 
     checks: tuple[GateCheck, ...]
     policy: GatePolicy

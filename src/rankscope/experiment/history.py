@@ -16,12 +16,13 @@ import numpy as np
 
 from rankscope._version import __version__
 from rankscope.align.policies import Policies
-from rankscope.comparison.compare import compare
+from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.known_measures import range_of
 from rankscope.comparison.records import Code, Comparison, PairResult
+from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.comparison.verdict import short_words
 from rankscope.data.qrels import Qrels
-from rankscope.errors import InputError, OptionError
+from rankscope.errors import InputError, OptionError, give_warning
 from rankscope.experiment.keep import KeptCollection
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import ROUNDING, show
@@ -356,10 +357,12 @@ def compared_runs(
     labels: StoredQrels,
     *,
     margin: float | None = None,
+    on_notes: Callable[..., object] = give_warning,
 ) -> Comparison | None:
     """Return the comparison of two runs under some judgments, as it was kept or made now; None for the same ranking.
 
-    They are compared on the queries that both were asked with the same words.
+    They are compared on the queries that both were asked with the same words. `on_notes` takes what must be known of
+    the data.
     """
     if before.ranking_sha256 == after.ranking_sha256:
         return None
@@ -384,7 +387,11 @@ def compared_runs(
         return store.comparisons.result(kept)
     judgments = store.qrels.judgments(labels).select(same)
     runs = {name: store.runs.ranking(run) for name, run in names.items()}
-    made = compare(judgments, runs, scorer.measure, margin=margin, **scorer.policies.as_dict())
+    given = {"margin": margin, **scorer.policies.as_dict()}
+    request = request_of(given, function="compare", known=CompareOptions, measures=scorer.measure)
+    notes: list[str] = []
+    made = compare_runs(judgments, runs, request, on_note=notes.append)
+    on_notes(*notes)
     if not store.read_only:
         rankings = (before.ranking_sha256, after.ranking_sha256)
         store.comparisons.add(made, queries_sha256=after.queries_sha256, rankings=rankings, inputs=inputs)

@@ -82,8 +82,12 @@ class BaselineReference(Record):
     """What the gate compares with: where it is, and when it was saved."""
 
     where: str
+    """A folder, a file, or the name of a run in the store."""
     created: str = ""
     """Empty where that is not known, as of a single run."""
+    kind: Literal["folder", "run", "store"] = "folder"
+    words: str = ""
+    """Of the store: which run it is."""
 
 
 class GateResult(StoredRecord):

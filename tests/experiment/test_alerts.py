@@ -72,10 +72,18 @@ def test_a_mean_below_the_band_is_a_drop(value, state):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "state"), [("passed", "fine"), ("inconclusive", "fine"), ("failed", "drop"), ("error", "fine")]
+    ("outcome", "before", "state"),
+    [
+        ("passed", 0.5, "fine"),
+        ("inconclusive", 0.5, "fine"),
+        ("failed", 0.5, "drop"),
+        ("error", 0.5, "drop"),  # too many queries without an answer, and lower by more than the margin
+        ("error", 0.41, "fine"),
+        ("error", 0.3, "fine"),
+    ],
 )
-def test_a_comparison_that_a_gate_would_fail_is_a_drop(outcome, state):
-    baseline = BaselineCheck(3, "the baseline, run 3", 0.5, outcome, "hybrid is worse.")
+def test_a_comparison_that_a_gate_would_fail_is_a_drop(outcome, before, state):
+    baseline = BaselineCheck(3, "the baseline, run 3", before, outcome, "hybrid is worse.")
     assert mean(0.4, baseline=baseline).state == state
 
 

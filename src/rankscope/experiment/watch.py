@@ -34,7 +34,7 @@ from rankscope.experiment.alerts import (
     subject_of,
     waiting_notices,
 )
-from rankscope.experiment.history import Scorer, are_same, compared_runs, mean_over, policies_of
+from rankscope.experiment.history import HistoryScorer, are_same, compared_runs, mean_over, policies_of
 from rankscope.experiment.keep import KeptCollection, keep_benchmark
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import CollectionResult, SystemResult
@@ -410,7 +410,7 @@ def watched_mean(
     )
     name = alert_name("drop", mean.collection, mean.system, mean.measure)
     alert = next((each for each in store.alerts.current() if each.name == name), None)
-    past = PastRuns(store, Scorer(store, measure, policies_of(run)), run, labels, alert)
+    past = PastRuns(store, HistoryScorer(store, measure, policies_of(run)), run, labels, alert)
     history = past.history()
     label, reference, notes = past.reference(tagged, has_band=len(history) >= FEWEST_RUNS)
     common = past.common_queries([*history, *([] if reference is None else [reference])])
@@ -450,7 +450,9 @@ class PastRuns:
     While an alert is open, runs are compared with those that it fell from: a drop that stays does not become normal.
     """
 
-    def __init__(self, store: Store, scorer: Scorer, run: StoredRun, labels: StoredQrels, alert: Alert | None) -> None:
+    def __init__(
+        self, store: Store, scorer: HistoryScorer, run: StoredRun, labels: StoredQrels, alert: Alert | None
+    ) -> None:
         self.store, self.scorer, self.run, self.labels = store, scorer, run, labels
         self._asked: dict[str, set[str]] = {}
         self.notes: list[str] = []

@@ -33,7 +33,11 @@ RESULTS = {
     "Diagnosis": rs.diagnose(QRELS, POOR, k=3),
     "Explanation": rs.explain({NASTY: {"a": 1, NASTY: 1}}, {NASTY: ["x", NASTY, "a"]}, NASTY, "nDCG@3"),
     "TargetsReport": rs.check(
-        {NASTY: {"a": 1, NASTY: 1}}, {NASTY: {NASTY: ["x", NASTY, "a"]}}, {"query": NASTY, "doc": NASTY, "top": 1}, "RR"
+        {NASTY: {"a": 1, NASTY: 1}},
+        {NASTY: {NASTY: ["x", NASTY, "a"]}},
+        [{"query": NASTY, "doc": NASTY, "top": 1, "owner": NASTY, "reason": NASTY, "name": NASTY}],
+        docs={"x": {"title": NASTY}, "a": {"title": NASTY}, NASTY: {"title": NASTY}},
+        queries={NASTY: NASTY},
     ),
     "Report": COMPARISON.report(),
     "Run": rs.Run({NASTY: {"a": 2.0, NASTY: 1.0}}, name=NASTY),

@@ -145,8 +145,14 @@ def keep_collection(
             continue
         kept = store.runs.add(run, run_facts(project, result, system, collection, details), docs=docs)
         docs = {}  # they are those of all runs
-        keep_scores(store, kept, qrels, scores, system.name)
         stored.append(kept)
+        for number, repetition in enumerate(system.repetitions[1:], 2):
+            if repetition.run is not None:
+                further = Run(project.folder / repetition.run, name=system.name)
+                facts = run_facts(project, result, system, collection, details, repetition=number)
+                store.runs.add(further, facts)
+        if not system.repetitions:  # otherwise the scores are means over all of them
+            keep_scores(store, kept, qrels, scores, system.name)
     comparison = None
     if result.comparison is not None and stored:
         comparison = keep_comparison(store, result.comparison, {run.system: run for run in stored}, qrels)
@@ -160,21 +166,25 @@ def run_facts(
     system: SystemResult,
     collection: CollectionFacts,
     details: RunDetails,
+    *,
+    repetition: int = 1,
 ) -> RunFacts:
-    times = result.answer_times[system.name]
+    times = result.answer_times[system.name][repetition - 1]
     return RunFacts(
         system=system.name,
         type=system.type,
         config=project.systems[system.name].written,
         collection=collection,
-        started=times.first,
-        latencies_ms=times.latencies_ms,
+        started=details.finished if times is None else times.first,
+        latencies_ms=None if times is None else times.latencies_ms,
         details=replace(
             details,
             fingerprint=system.fingerprint,
             latency_ms=to_builtins(system.costs.latency_ms),
-            failed=tuple(failure.query for failure in system.failures),
+            failed=tuple(failure.query for failure in system.failures if failure.repetition == repetition),
             split=result.split.how,
+            repetition=repetition,
+            n_repetitions=system.n_times,
             policies=stored_policies(result.scores),
         ),
     )

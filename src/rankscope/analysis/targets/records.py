@@ -74,11 +74,11 @@ class Target(Record, kw_only=True):
         return ", ".join(f"{name} = {value}" for name, value in self.stratum.items()) or "all queries"
 
     def is_quarantined(self, today: date) -> bool:
-        """Tell whether it may fail on this day without failing the check."""
+        """Tell whether it may fail on that day without failing the check."""
         return self.quarantine_until is not None and today <= self.quarantine_until
 
     def quarantine_ended(self, today: date) -> bool:
-        """Tell whether it was in quarantine before this day, and is no longer."""
+        """Tell whether it had a quarantine that is over on that day."""
         return self.quarantine_until is not None and today > self.quarantine_until
 
 
@@ -205,7 +205,7 @@ class TargetsReport(Tabular, Rendered, StoredRecord):
         return tuple(dict.fromkeys(one.run for one in self.results))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the JSON has, as dicts, lists, texts and numbers."""
+        """Return the JSON record whose schema is published."""
         record: dict[str, Any] = to_builtins(self)
         return record
 

@@ -117,7 +117,8 @@ def test_a_small_rise_is_not_said_to_be_of_0_percent():
 def test_pairs_are_folded_and_the_best_come_first(all_pairs):
     comparison = compare_scores(simulated(21, 60), all_pairs=all_pairs, n_resamples=199)
     report, board = report_of(comparison), [place.system for place in comparison.groups[0].leaderboard]
-    pairs = [section for section in report.sections if " against " in section.title]
+    changed = "Queries that changed, "
+    pairs = [one for one in report.sections if " against " in one.title and not one.title.startswith(changed)]
     assert len(pairs) == 8
     assert all(section.folded for section in pairs)
     named = [set(section.title.split(" against ")) for section in pairs]
@@ -202,6 +203,7 @@ def test_the_contents_have_one_entry_for_all_pairs():
     for n_systems, folded in ((3, False), (6, True)):
         comparison = compare_scores(simulated(n_systems, 40), n_resamples=199)
         contents = re.search(r"<nav.*?</nav>", render(report_of(comparison), "html"), flags=re.DOTALL)[0]
+        contents = re.sub(r"<a [^>]*>Queries that changed, [^<]*</a>", "", contents)
         outer = re.sub(r"<details>.*?</details>", "", contents)
         assert contents.count(" against system-000</a>") == n_systems - 1
         assert outer.count(" against system-000</a>") == (0 if folded else n_systems - 1)
@@ -309,7 +311,7 @@ def test_pages_of_50_systems_on_1000_queries_are_not_heavy(tmp_path):
     qrels, *runs = map(str, (tmp_path / "qrels.txt", *sorted(tmp_path.glob("*.run"))))
     words = ("--queries", str(tmp_path / "queries.jsonl"), "--docs", str(tmp_path / "docs.jsonl"))
     for command in (("evaluate",), ("compare",), ("compare", "--all-pairs")):
-        for given, most in (((), 1_000_000), (words, 3_000_000)):
+        for given, most in (((), 940_000), (words, 3_000_000)):
             page = tmp_path / "page.html"
             main([command[0], qrels, *runs, *command[1:], *given, "-o", str(page)])
             assert page.stat().st_size < most, (command, given)

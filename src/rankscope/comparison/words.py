@@ -61,7 +61,7 @@ def with_sides(comparison: Comparison, evidence: EvidenceSource) -> Comparison:
 
 
 def leading_pairs(comparison: Comparison, n_groups: int) -> Iterator[tuple[QueryGroup, PairResult]]:
-    """Yield the pairs that are shown with rankings in a report of so many groups, which several comparisons may have."""
+    """Yield the pairs that are shown with rankings in a report of so many groups, of one comparison or several."""
     n_each = max(2, MOST_SIDES // (2 * SHOWN_SIDES * n_groups))
     for group in comparison.groups:
         shown = (pair for pair in comparison.pairs_in_order(group) if pair.differs)

@@ -51,12 +51,9 @@ LATENCY_NOTE = (
 def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bool = True) -> Report:
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
     project = benchmark.project
-    compared = [result.comparison for result in benchmark.collections if result.comparison is not None]
-    n_groups = sum(len(each.groups) for each in compared)
+    n_groups = sum(len(result.comparison.groups) for result in benchmark.collections if result.comparison)
     results = [
-        result
-        if result.comparison is None
-        else replace(result, comparison=with_fewer_sides(result.comparison, n_groups))
+        replace(result, comparison=result.comparison and with_fewer_sides(result.comparison, n_groups))
         for result in benchmark.collections
     ]
     reports = [collection_report(each, benchmark, with_figures=with_figures, every_pair=every_pair) for each in results]

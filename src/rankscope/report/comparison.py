@@ -387,7 +387,9 @@ def look_signal(look: int) -> doc.Signal:
     words = f"The {look}{ending} comparison on these queries; p-values and intervals do not correct for earlier ones."
     if look < MANY_LOOKS:
         return doc.Signal("Looks", "note", words)
-    return doc.Signal("Looks", "look", f"{words} What wins may have been fitted to them: confirm it on new queries.")
+    return doc.Signal(
+        "Looks", "look", f"{words} What wins may have been fitted to them: confirm it on new queries."
+    )
 
 
 def judged_signal(pair: PairResult) -> doc.Signal:

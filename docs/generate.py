@@ -12,9 +12,11 @@ from typing import Any
 from rankscope import PUBLIC, errors
 from rankscope.analysis.diagnose import Diagnosis
 from rankscope.analysis.explain import Explanation
+from rankscope.analysis.targets import TargetsReport
 from rankscope.analysis.validate import ValidationReport
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.experiment.project import project_schema
+from rankscope.experiment.target_file import target_schema
 from rankscope.measures.listing import by_family
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
@@ -54,6 +56,8 @@ def schemas() -> dict[str, dict[str, Any]]:
         "validate": json_schema(ValidationReport),
         "diagnose": json_schema(Diagnosis),
         "explain": json_schema(Explanation),
+        "check": json_schema(TargetsReport),
+        "targets": target_schema(),
         "project": project_schema(),
         "run": benchmark_json.run_schema(),
         "test-cases": test_case_schema(),

@@ -28,7 +28,22 @@ CLASSES = [name for name in rs.PUBLIC if inspect.isclass(getattr(rs, name))]
 QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
 RUNS = {"a": {q: ["b", "a"] for q in QRELS}, "b": {q: ["a", "b"] if q > "q2" else ["x", "y", "a"] for q in QRELS}}
 SCORES = rs.evaluate(QRELS, RUNS, ["AP", "nDCG@10"])
+
+
+def means_of_project(measures):
+    """Run a project in the current folder, and return the means that a check of it reports."""
+    Path("docs.jsonl").write_text('{"id": "d1", "text": "pea soup"}\n{"id": "d2", "text": "plum cake"}\n')
+    Path("queries.tsv").write_text("q1\tsoup\nq2\tcake\n")
+    Path("qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    files = "docs = 'docs.jsonl'\nqueries = 'queries.tsv'\nqrels = 'qrels.txt'\n"
+    Path("rankscope.toml").write_text(f"[collections.food]\n{files}[systems.words]\ntype = 'bm25'\n")
+    rs.run_project("rankscope.toml")
+    return rs.check_project(targets={"query": "q1", "doc": "d1", "top": 1}, measures=measures).means
+
+
 MEASURES_TAKEN = {
+    ("check", "measures"): lambda given: rs.check(QRELS, RUNS, {"measure": "AP", "at_least": 0}, given).means,
+    ("check_project", "measures"): means_of_project,
     ("evaluate", "measures"): lambda given: rs.evaluate(QRELS, RUNS, given),
     ("compare", "measures"): lambda given: rs.compare(QRELS, RUNS, given),
     ("compare", "primary"): lambda given: rs.compare(QRELS, RUNS, "AP", primary=given),

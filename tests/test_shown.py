@@ -32,14 +32,31 @@ RESULTS = {
     "PairQueries": COMPARISON["fair", NASTY].queries,
     "Diagnosis": rs.diagnose(QRELS, POOR, k=3),
     "Explanation": rs.explain({NASTY: {"a": 1, NASTY: 1}}, {NASTY: ["x", NASTY, "a"]}, NASTY, "nDCG@3"),
+    "TargetsReport": rs.check(
+        {NASTY: {"a": 1, NASTY: 1}},
+        {NASTY: {NASTY: ["x", NASTY, "a"]}},
+        [{"query": NASTY, "doc": NASTY, "top": 1, "owner": NASTY, "reason": NASTY, "name": NASTY}],
+        docs={"x": {"title": NASTY}, "a": {"title": NASTY}, NASTY: {"title": NASTY}},
+        queries={NASTY: NASTY},
+    ),
     "Report": COMPARISON.report(),
     "Run": rs.Run({NASTY: {"a": 2.0, NASTY: 1.0}}, name=NASTY),
     "Qrels": rs.Qrels({NASTY: {"a": 2, NASTY: 0}}),
     "RunScores": SCORES[NASTY],
     "Summary": SCORES.mean(),
 }
-TABULAR = ("Scores", "Comparison", "PairQueries", "Diagnosis", "Explanation", "Run", "Qrels", "RunScores")
-RENDERED = ("Scores", "Comparison", "PairQueries", "Diagnosis", "Explanation", "Report")
+TABULAR = (
+    "Scores",
+    "Comparison",
+    "PairQueries",
+    "Diagnosis",
+    "Explanation",
+    "TargetsReport",
+    "Run",
+    "Qrels",
+    "RunScores",
+)
+RENDERED = ("Scores", "Comparison", "PairQueries", "Diagnosis", "Explanation", "TargetsReport", "Report")
 PLOTTED = ("Scores", "Comparison", "Diagnosis", "Explanation")
 
 
@@ -380,6 +397,7 @@ def test_the_methods_are_those_that_the_guide_lists():
         "PairQueries",
         "Diagnosis",
         "Explanation",
+        "TargetsReport",
         "Report",
         "Run",
         "Qrels",

@@ -10,6 +10,8 @@ from rankscope.analysis.robustness import Robustness as Robustness
 from rankscope.analysis.robustness import robustness as robustness
 from rankscope.analysis.side_by_side import SideBySide as SideBySide
 from rankscope.analysis.side_by_side import side_by_side as side_by_side
+from rankscope.analysis.targets import Target as Target
+from rankscope.analysis.targets import TargetsReport as TargetsReport
 from rankscope.analysis.validate import ValidationReport as ValidationReport
 from rankscope.analysis.validate import validate as validate
 from rankscope.comparison.compare import compare as compare
@@ -37,12 +39,16 @@ from rankscope.errors import UnknownKeywordError as UnknownKeywordError
 from rankscope.errors import UnknownNameError as UnknownNameError
 from rankscope.evaluation import evaluate as evaluate
 from rankscope.evaluation import trec_eval_text as trec_eval_text
+from rankscope.experiment.keep import keep_benchmark as keep_benchmark
 from rankscope.experiment.project import Project as Project
 from rankscope.experiment.project import load_project as load_project
 from rankscope.experiment.results import Benchmark as Benchmark
 from rankscope.experiment.results import BenchmarkRecord as BenchmarkRecord
 from rankscope.experiment.runner import RunOptions as RunOptions
 from rankscope.experiment.runner import run_project as run_project
+from rankscope.experiment.target_file import load_targets as load_targets
+from rankscope.experiment.targets import check as check
+from rankscope.experiment.targets import check_project as check_project
 from rankscope.io.conversion import Conversion as Conversion
 from rankscope.io.conversion import convert as convert
 from rankscope.measures.listing import list_measures as list_measures
@@ -60,6 +66,9 @@ from rankscope.measures.spec import Workings as Workings
 from rankscope.measures.spec import measure as measure
 from rankscope.report.document import Report as Report
 from rankscope.report.render import render as render
+from rankscope.store import Store as Store
+from rankscope.store import StoredRun as StoredRun
+from rankscope.store import open_store as open_store
 from rankscope.systems.fusion import fuse as fuse
 from rankscope.typing import EvaluateOptions as EvaluateOptions
 from rankscope.typing import MeasureLike as MeasureLike
@@ -182,12 +191,18 @@ __all__ = [
     "RunsLike",
     "Scores",
     "SideBySide",
+    "Store",
+    "StoredRun",
+    "Target",
+    "TargetsReport",
     "UnfinishedError",
     "UnknownKeywordError",
     "UnknownNameError",
     "ValidationReport",
     "Workings",
     "__version__",
+    "check",
+    "check_project",
     "compare",
     "compare_scores",
     "convert",
@@ -195,12 +210,15 @@ __all__ = [
     "evaluate",
     "explain",
     "fuse",
+    "keep_benchmark",
     "list_measures",
     "list_profiles",
     "load_project",
     "load_qrels",
     "load_run",
+    "load_targets",
     "measure",
+    "open_store",
     "parse_measure",
     "parse_measures",
     "plan",

@@ -302,6 +302,30 @@ def evaluate_request(
     )
 
 
+def evaluate_further(
+    request: EvaluateRequest, qrels: QrelsLike, scores: Scores, further: Mapping[str, Sequence[Run]]
+) -> Scores:
+    """Return scores of systems as their means over further runs of them, which are scored as the first ones were.
+
+    What must be said of a further run is said once, where it is what the first one's notes say.
+    """
+    from rankscope.measures.repetitions import repetition_name, with_repetitions
+
+    names = {name: [repetition_name(name, i) for i in range(2, len(runs) + 2)] for name, runs in further.items()}
+    named = {each: run for name, runs in further.items() for each, run in zip(names[name], runs, strict=True)}
+    if not named:
+        return scores
+    found = evaluate_request(request, qrels, named)
+    notes = dict.fromkeys(scores.notes)
+    for note in found.notes:
+        system = next((name for name, each in names.items() if any(note.startswith(one) for one in each)), "")
+        of_first = next((note.replace(each, system, 1) for each in names.get(system, ()) if note.startswith(each)), "")
+        if of_first not in notes:
+            notes[note] = None
+    by_system = {name: [found[each] for each in of_system] for name, of_system in names.items()}
+    return replace(with_repetitions(scores, by_system), notes=tuple(notes))
+
+
 def query_texts(queries: Any, query_ids: Iterable[str]) -> dict[str, str]:
     """Return what was asked, of those of these queries whose text is known."""
     from rankscope.data.queries import load_queries

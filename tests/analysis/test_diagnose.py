@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
@@ -125,7 +126,7 @@ def test_not_answered():
     qrels = {"a": {"r0": 1, "b0": 0}, "b": {"r0": 1, "r1": 1}}
     finding = found(rs.diagnose(qrels, {"a": ranked("r0", "b0")}))["not_answered"]
     assert (finding.n_queries, finding.of_queries, finding.severity) == (1, 2, "serious")
-    assert [(one.query, one.text) for one in finding.examples] == [("b", "2 relevant docs, no answer")]
+    assert [(one.query, one.words) for one in finding.examples] == [("b", "2 relevant docs, no answer")]
     assert "not_answered" not in found(rs.diagnose(qrels, {"a": ranked("r0"), "b": ranked("r0", "r1")}))
     assert "not_answered" not in found(rs.diagnose(qrels, {"a": ranked("r0", "b0")}, missing="skip"))
 
@@ -133,7 +134,7 @@ def test_not_answered():
 @NOTHING_FOUND
 def test_zero_hits():
     finding = found(diagnosed(relevant(4), fill(7)))["zero_hits"]
-    assert finding.examples[0].text == "4 relevant, none among 7 retrieved"
+    assert finding.examples[0].words == "4 relevant, none among 7 retrieved"
     assert finding.examples[0].numbers["first"] is None
     assert "zero_hits" not in found(diagnosed(relevant(4), [*fill(6), "r3"]))
 
@@ -152,7 +153,7 @@ def test_pool_ceiling():
     finding = found(diagnosis)["pool_ceiling"]
     assert finding.examples[0].numbers["ceiling"] == pytest.approx(1 / (1 + 1 / LOG3))
     assert finding.examples[0].numbers["score"] == pytest.approx((1 / LOG3) / (1 + 1 / LOG3))
-    assert finding.examples[0].text == "nDCG@10 is 0.387 and cannot exceed 0.613: 1 of 2 relevant docs retrieved"
+    assert finding.examples[0].words == "nDCG@10 is 0.387 and cannot exceed 0.613: 1 of 2 relevant docs retrieved"
     # 3 of 4: (1 + 0.6309 + 0.5) / (1 + 0.6309 + 0.5 + 0.4307) = 0.832, above 0.8
     assert "pool_ceiling" not in found(diagnosed(relevant(4), ["r0", "r1", "r2", "x0"]))
     # nothing at all is a finding of its own
@@ -162,7 +163,7 @@ def test_pool_ceiling():
 def test_precise_but_incomplete():
     # 2 of the first 3 are relevant, but only 2 of 4 were retrieved
     finding = found(diagnosed(relevant(4), ["r0", "x0", "r1", *fill(8, "y")]))["precise_but_incomplete"]
-    assert finding.examples[0].text == "2 of 4 relevant docs among 11 retrieved"
+    assert finding.examples[0].words == "2 of 4 relevant docs among 11 retrieved"
     # 3 of 5 is a recall of 0.6, which is not below it
     assert "precise_but_incomplete" not in found(diagnosed(relevant(5), ["r0", "x0", "r1", "r2", *fill(8, "y")]))
     # 1 of the first 3 is not a good top
@@ -180,7 +181,7 @@ def test_many_relevant_docs_below_a_full_top_are_no_fault():
 
 def test_ranked_low():
     finding = found(diagnosed(relevant(3), ["r0", *fill(12), "r1", "r2"]))["ranked_low"]
-    assert finding.examples[0].text == "1 of 3 relevant docs in the top 10; 2 further down, from rank 14 on"
+    assert finding.examples[0].words == "1 of 3 relevant docs in the top 10; 2 further down, from rank 14 on"
     # 1 of 10 relevant docs just missed the cut: a tenth of what the top could hold, below the fifth that counts
     nine = list(relevant(9))
     assert "ranked_low" not in found(diagnosed(relevant(10), [*nine, "x0", "r9"]))
@@ -191,7 +192,7 @@ def test_ranked_low():
 @NOTHING_FOUND
 def test_first_hit_late():
     finding = found(diagnosed(relevant(1), [*fill(3), "r0"]))["first_hit_late"]
-    assert finding.examples[0].text == "first relevant doc at rank 4"
+    assert finding.examples[0].words == "first relevant doc at rank 4"
     assert "first_hit_late" not in found(diagnosed(relevant(1), [*fill(2), "r0"]))
     assert "first_hit_late" not in found(diagnosed(relevant(1), fill(9)))
 
@@ -201,7 +202,7 @@ def test_poor_order():
     grades = {"a": 3, "b": 2, "c": 1, "b0": 0}
     finding = found(diagnosed(grades, ["c", "b", "a"]))["poor_order"]
     assert finding.examples[0].numbers["score"] == pytest.approx((1 + 2 / LOG3 + 1.5) / (3 + 2 / LOG3 + 0.5))
-    assert finding.examples[0].text == "nDCG@10 0.79, in the best order of the same docs 1.00"
+    assert finding.examples[0].words == "nDCG@10 0.79, in the best order of the same docs 1.00"
     assert "poor_order" not in found(diagnosed(grades, ["b", "a", "c"]))  # (2 + 3/log2 3 + .5) / 4.76 = 0.92
     # a single relevant doc in the top is a matter of the first hit
     assert "poor_order" not in found(diagnosed(relevant(1), ["x0", "x1", "r0"]))
@@ -209,20 +210,20 @@ def test_poor_order():
 
 def test_bad_at_rank_1():
     finding = found(diagnosed(relevant(1) | BAD, ["b0", "r0"]))["bad_at_rank_1"]
-    assert finding.examples[0].text == "first relevant doc at rank 2; 1 of the first 3 judged non-relevant"
+    assert finding.examples[0].words == "first relevant doc at rank 2; 1 of the first 3 judged non-relevant"
     assert "bad_at_rank_1" not in found(diagnosed(relevant(1) | BAD, ["x0", "b0", "r0"]))  # unjudged is not bad
     assert "bad_at_rank_1" not in found(diagnosed(relevant(1) | BAD, ["r0", "b0"]))
 
 
 def test_bad_in_top_3():
     finding = found(diagnosed(relevant(1) | BAD, ["r0", "b0", "b1"]))["bad_in_top_3"]
-    assert finding.examples[0].text == "2 of the first 3 judged non-relevant; first relevant doc at rank 1"
+    assert finding.examples[0].words == "2 of the first 3 judged non-relevant; first relevant doc at rank 1"
     assert "bad_in_top_3" not in found(diagnosed(relevant(1) | BAD, ["r0", "b0", "x0", "b1"]))
 
 
 def test_bad_results_without_any_relevant_one():
     finding = found(diagnosed(relevant(1) | BAD, ["b0", "b1"]))["bad_in_top_3"]
-    assert finding.examples[0].text == "2 of the first 3 judged non-relevant; no relevant doc retrieved"
+    assert finding.examples[0].words == "2 of the first 3 judged non-relevant; no relevant doc retrieved"
 
 
 def test_a_grade_below_the_threshold_is_a_bad_result():
@@ -233,7 +234,7 @@ def test_a_grade_below_the_threshold_is_a_bad_result():
 def test_unjudged():
     judged = relevant(6) | {"b0": 0}
     finding = found(diagnosed(judged, [*relevant(6), *fill(4)]))["unjudged"]
-    assert finding.examples[0].text == "4 of the first 10 docs unjudged"
+    assert finding.examples[0].words == "4 of the first 10 docs unjudged"
     assert finding.severity == "serious"
     assert "unjudged" not in found(diagnosed(judged, [*relevant(6), "b0", *fill(3)]))  # 3 of 10 is just bearable
     assert "unjudged" not in found(diagnosed(judged, [*relevant(6), *fill(4)], judged_only=True))
@@ -508,9 +509,19 @@ def test_redundant_results_are_found_where_there_are_embeddings():
     told = found(diagnosed({"a": 1}, ["a", "b", "c", "d"], embeddings=vectors))["redundant"]
     assert told.n_queries == 1
     assert told.examples[0].numbers["repeated"] == 0.5
-    assert "50%" in told.examples[0].text
+    assert "50%" in told.examples[0].words
 
 
 def test_different_results_are_not_redundant():
     assert "redundant" not in found(diagnosed({"a": 1}, ["a", "c"], embeddings={"a": [1.0, 0.0], "c": [0.0, 1.0]}))
     assert "redundant" not in found(diagnosed({"a": 1}, ["a", "b"]))
+
+
+def test_text_in_json_is_never_a_sentence_of_ours_beside_a_query():
+    """`text` beside a query is what was asked, as in every other result; what an example shows are its `words`."""
+    qrels = {f"q{i}": {"a": 1} for i in range(12)}
+    answers = {query: ["a"] for query in list(qrels)[4:]}
+    diagnosis = rs.diagnose(qrels, answers, queries=dict.fromkeys(qrels, "asked"))
+    examples = [one for finding in json.loads(diagnosis.to_json())["findings"] for one in finding["examples"]]
+    assert examples
+    assert all("text" not in one and one["query_text"] == "asked" and one["words"] for one in examples)

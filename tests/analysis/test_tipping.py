@@ -52,11 +52,11 @@ class OpenTable(TippingTable):
         return ScoreGap(self, first, second, shares).at(rate)
 
 
-def table(judged, runs, measure, *, seed=0, **policies):
+def table(judged, runs, measure, *, seed=0, means=None, **policies):
     qrels, decided = Qrels(judged), Policies(**policies)
     named = {name: Run(run, name=name) for name, run in runs.items()}
     aligned = {name: AlignedRun.of(qrels, run, decided) for name, run in named.items()}
-    return OpenTable(qrels, aligned, parse_measure(measure), decided, seed=seed)
+    return OpenTable(qrels, aligned, parse_measure(measure), decided, seed=seed, means=means)
 
 
 @st.composite
@@ -549,3 +549,24 @@ def test_runs_outside_the_pool_are_the_ones_in_doubt(covid):
     assert {check.strength for check in inside} == {"stands"}
     assert all(check.n_unjudged > 0 for check in outside)
     assert "not_safe" in {check.strength for check in outside}
+
+
+def test_of_several_runs_the_difference_is_that_of_their_means_and_moves_as_the_first_does():
+    """P@2 of A is 1/2; of B 0 in the first run, which has one unjudged doc, and 3/4 on average over all runs."""
+    judged = {"q": {"a": 1, "b": 0}}
+    runs = {"A": {"q": ["a", "b"]}, "B": {"q": ["b", "unjudged"]}}
+    first = table(judged, runs, "P@2")
+    assert (first.check("A", "B").behind, first.check("A", "B").difference) == ("B", -1 / 2)
+    over_runs = table(judged, runs, "P@2", means={"B": np.array([3 / 4])})
+    assert (over_runs.check("A", "B").behind, over_runs.check("A", "B").difference) == ("A", -1 / 4)
+    assert over_runs.difference_at(0.0, "B", "A") == pytest.approx(1 / 4)
+    assert over_runs.difference_at(1.0, "B", "A") == pytest.approx(1 / 4 + 1 / 2), "the unjudged doc adds 1/2"
+    assert first.difference_at(1.0, "B", "A") == pytest.approx(-1 / 2 + 1 / 2)
+
+
+def test_of_several_runs_lower_may_be_better():
+    """FirstRel: rank 2 of A in all runs; rank 1 of B in its first run, 3 on average."""
+    judged = {"q": {"a": 1, "b": 0}}
+    runs = {"A": {"q": ["b", "a"]}, "B": {"q": ["a", "b"]}}
+    over_runs = table(judged, runs, "FirstRel", means={"A": np.array([2.0]), "B": np.array([3.0])})
+    assert (over_runs.check("A", "B").behind, over_runs.check("A", "B").difference) == ("B", -1.0)

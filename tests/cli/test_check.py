@@ -229,6 +229,29 @@ class TestInAProject:
         assert done.code == 2
         assert f"{option[0]} is for files; a project says so itself" in done.err
 
+    def test_results_are_kept_in_the_store_of_the_project(self, project, rankscope):
+        assert rankscope("check").code == 1
+        assert not Path(".rankscope/store.db").exists()  # `run` makes it, not `check`
+        assert rankscope("run").code == 0
+        rankscope("check", "--no-store")
+        rankscope("check")
+        with rs.open_store() as store:
+            kept = store.targets.list()
+            assert [one.run for one in kept] == [store.runs.find("fixed").number] * 2
+        assert [one.result.outcome for one in kept] == ["passed", "failed"]
+        assert rankscope("check", "--store", "other.db").code == 1
+        with rs.open_store("other.db") as store:
+            assert [one.run for one in store.targets.list()] == [None, None]
+
+    def test_a_store_that_fails_does_not_keep_the_answer_back_unless_it_was_asked_for(self, project, rankscope):
+        Path(".rankscope").mkdir(exist_ok=True)
+        Path(".rankscope/store.db").write_text("no database")
+        done = rankscope("check")
+        assert done.code == 1
+        assert "1 of 2 targets fails." in done.out
+        assert "nothing was kept in the store" in done.err
+        assert rankscope("check", "--store", ".rankscope/store.db").code == 2
+
     def test_one_file_alone_is_no_project(self, project, rankscope):
         done = rankscope("check", "results/runs/small/fixed.trec.gz")
         assert done.code == 2

@@ -479,9 +479,9 @@ class TestProject:
         assert "rankscope run makes them" in rankscope("baseline", "save").err
 
     def test_a_system_that_is_gone_and_one_that_is_new(self, rankscope, project):
+        project.add("def third(query):\n    return docs_for(query.id, 'third')\n")
         self.run(rankscope)
         rankscope("baseline", "save")
-        project.add("def third(query):\n    return docs_for(query.id, 'third')\n")
         project.write(systems("one", "third"))
         gone = rankscope("gate", "--run")
         assert (gone.code, "other is in the baseline, but there is no run of it now" in gone.err) == (2, True)

@@ -56,7 +56,7 @@ def test_json_follows_its_schema(run, small):
     jsonschema.validate(collection["evaluation"], evaluate_schema())
     assert [system["name"] for system in collection["systems"]] == ["one", "picky"]
     assert collection["systems"][1]["failures"][0] == {
-        "query": "q3", "reason": "ValueError: I do not like q3", "attempts": 2, "text": "text 3",
+        "query": "q3", "reason": "ValueError: I do not like q3", "attempts": 2, "text": "text 3", "repetition": 1,
     }  # fmt: skip
     assert collection["comparison"]["groups"][0]["comparisons"][0]["systems"] == {"a": "one", "b": "picky"}
     assert collection["systems"][0]["costs"]["latency_ms"]["n"] == 37

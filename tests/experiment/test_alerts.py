@@ -7,6 +7,7 @@ import pytest
 from rankscope.experiment.alerts import (
     BaselineCheck,
     WatchedMean,
+    WatchedTarget,
     accept_alerts,
     decide_alerts,
     deliver,
@@ -169,6 +170,29 @@ def test_accepting_closes_without_a_message_and_starts_history_anew(log):
     assert (alert.is_open, alert.history_from) == (True, 9)
 
 
+def target(outcome, **more):
+    given = {"collection": "small", "system": "hybrid", "target": "opening hours", "run": 7, "owner": "the desk"}
+    return WatchedTarget(**{**given, "outcome": outcome, "words": "d7 is at rank 4, but must be in the top 3", **more})
+
+
+def test_a_target_that_is_not_met_is_an_alert_until_it_is(log):
+    team = RecordingNotifier()
+    for day, outcome in enumerate(("quarantined", "failed", "failed", "passed")):
+        watch(log, [target(outcome)], TIMES[day], team)
+    fails, met = team.notices
+    assert fails.subject == "hybrid on small: the target 'opening hours' fails"
+    assert fails.text.split("\n")[:6] == [
+        "d7 is at rank 4, but must be in the top 3",
+        "Owner: the desk.",
+        "",
+        "Since 2026-11-02 09:00 UTC (run 7).",
+        "",
+        "To look closer: rankscope check --only hybrid",
+    ]
+    assert met.subject == "hybrid on small: the target 'opening hours' is met again"
+    assert "It had failed since 2026-11-02 09:00 UTC:" in met.text
+
+
 def test_a_notice_says_all_in_plain_words():
     baseline = BaselineCheck(
         3, "the baseline, hybrid of 2026-11-01 09:00 (run 3, abc)", 0.41, "failed", "hybrid is worse."
@@ -190,7 +214,7 @@ def test_a_notice_says_all_in_plain_words():
         "",
         "To look closer:",
         "  rankscope history diff 3 7",
-        "  rankscope history --measure nDCG@10",
+        "  rankscope history --system hybrid --collection small --measure nDCG@10",
         "",
         "This message comes once; another one follows when it has recovered.",
         "Where this is the new normal: rankscope watch --accept",

@@ -104,6 +104,18 @@ def test_each_query_is_asked_once_with_its_conversation_and_answers_all_variants
     assert means(benchmark) == pytest.approx({VARIANTS[0]: 1.0, VARIANTS[1]: 1 / 2, VARIANTS[2]: 1 / 3})
 
 
+def test_each_repetition_is_one_request_for_all_variants_too(project):
+    with Loopback(RunAllVariants()) as server:
+        found = project(server, also="repeat = 3\n")
+        result = run_project(found, repeat=None).collections[0]
+        assert [system.n_times for system in result.systems] == [1, 1, 3]
+        assert len(server.requests) == 6 * 3, "the first for all variants, two more for the last"
+        result = run_project(found, repeat=3).collections[0]
+        assert [system.n_times for system in result.systems] == [3, 3, 3]
+        assert len(server.requests) == 6 * 5, "two more for the first two together"
+        assert all(system.repeats_itself for system in result.systems)
+
+
 def test_latency_is_said_to_be_that_of_the_whole_request(project):
     with Loopback(RunAllVariants()) as server:
         benchmark = run_project(project(server))

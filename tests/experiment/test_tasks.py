@@ -63,8 +63,8 @@ class MemoryStore:
         self.tuned = {}
 
     @contextmanager
-    def open(self, system, fingerprint) -> Iterator[AnswerLog]:
-        yield self.logs.setdefault((system, fingerprint), MemoryLog())
+    def open(self, system, fingerprint, repetition=1) -> Iterator[AnswerLog]:
+        yield self.logs.setdefault((system, fingerprint, repetition), MemoryLog())
 
     def get_tuned(self, system, fingerprint):
         return self.tuned.get((system, fingerprint))

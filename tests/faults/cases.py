@@ -24,6 +24,16 @@ def put_demo(folder: Path) -> None:
     (folder / "dense.run.gz").write_bytes(gzip.compress((folder / "dense.run").read_bytes(), mtime=0))
 
 
+def put_targets(folder: Path) -> None:
+    put_demo(folder)
+    (folder / "targets.toml").write_text('[[targets]]\nquery = "soup-for-a-cold"\ndoc = "chicken-broth"\ntop = 5\n')
+
+
+def put_checked_project(folder: Path) -> None:
+    small = small_project(folder, n_queries=3, module="searching")
+    small.write('[[targets]]\nquery = "q1"\ndoc = "d1"\ntop = 30\n' + systems("other"))
+
+
 def put_scores(folder: Path) -> None:
     rows = "".join(f"q{i},{i / 9},{i * i % 7 / 9}\n" for i in range(8))
     (folder / "scores.csv").write_text(f"query,bm25,dense\n{rows}")
@@ -101,6 +111,15 @@ CASES: dict[str, list[Case]] = {
         Case(("compare", "qrels.txt", "bm25.run", "dense.run", "-o", "report.html"), earlier=REPORT, dense=2),
         Case(("compare", "qrels.txt", "bm25.run", "dense.run", "--settle", "judge.csv", "-o", "gate.xml"), dense=2),
     ],
+    "check": [
+        Case(
+            ("check", "qrels.txt", "bm25.run", "--targets", "targets.toml", "-o", "t.xml"),
+            put_targets,
+            earlier=("t.xml",),
+            dense=2,
+        ),
+        Case(("check",), put_checked_project, first=("run",), codes=(2, 3), dense=2),
+    ],
     "explain": [
         Case(("explain", "qrels.txt", "bm25.run", "--query", "soup-for-a-cold", "-m", "nDCG@5", "-o", "e.json"))
     ],
@@ -147,6 +166,26 @@ CASES: dict[str, list[Case]] = {
             first=("run",),
             resumes=True,
         ),
+    ],
+    "watch": [
+        Case(("watch", "--stored", "--format", "json"), put_project, varying=TIMES, first=("run",)),
+        Case(("watch", "-o", "watch.json"), put_project, codes=RUN_CODES, varying=(*TIMES, "watch.json"), dense=1),
+    ],
+    "baseline": [
+        Case(("baseline", "save", "qrels.txt", "bm25.run", "-o", "kept"), varying=("kept/manifest.json",)),
+        Case(
+            ("baseline", "save", "qrels.txt", "dense.run", "-o", "kept"),
+            first=("baseline", "save", "qrels.txt", "bm25.run", "-o", "kept"),
+            varying=("kept/*",),
+        ),
+    ],
+    "gate": [
+        Case(
+            ("gate", "--baseline", "kept", "qrels.txt", "hybrid.run", "-o", "gate.xml"),
+            first=("baseline", "save", "qrels.txt", "hybrid.run", "-o", "kept"),
+            earlier=("gate.xml",),
+            dense=2,
+        )
     ],
     "collection": [
         Case(("collection", "show", "small", "--format", "json"), put_collection),

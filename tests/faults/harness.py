@@ -293,7 +293,7 @@ def calls(*, every: bool, dense: int) -> Iterator[int]:
 def load_everything() -> None:
     """Load all modules, so that a fork need not; none that start threads, which no fork takes along."""
     for module in pkgutil.walk_packages(rankscope.__path__, "rankscope."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith("__main__") and ".migrations." not in module.name:  # Alembic runs these
             importlib.import_module(module.name)
     for name in ("numpy.random", "rich.table", "rich.console", "zstandard", "msgspec", "gzip", "scipy.stats", "bm25s"):
         importlib.import_module(name)

@@ -64,7 +64,7 @@ def test_of_several_challengers_the_queries_that_the_best_one_changes_are_on_the
     mixed = [0.5 - 0.01 * i for i in range(7)] + [0.9] * 13
     comparison = compare_scores(rated(base=base, low=low, mixed=mixed), n_resamples=199)
     section = report_of(comparison).sections[0]
-    assert section.title == "Queries that changed, mixed against base"
+    assert section.title == "Queries that changed, mixed vs base"
     assert not section.folded
     losses, gains = section.blocks
     assert losses.title == "Largest losses: 5 of 6 queries that got worse"
@@ -117,8 +117,7 @@ def test_a_small_rise_is_not_said_to_be_of_0_percent():
 def test_pairs_are_folded_and_the_best_come_first(all_pairs):
     comparison = compare_scores(simulated(21, 60), all_pairs=all_pairs, n_resamples=199)
     report, board = report_of(comparison), [place.system for place in comparison.groups[0].leaderboard]
-    changed = "Queries that changed, "
-    pairs = [one for one in report.sections if " against " in one.title and not one.title.startswith(changed)]
+    pairs = [section for section in report.sections if " against " in section.title]
     assert len(pairs) == 8
     assert all(section.folded for section in pairs)
     named = [set(section.title.split(" against ")) for section in pairs]
@@ -203,7 +202,6 @@ def test_the_contents_have_one_entry_for_all_pairs():
     for n_systems, folded in ((3, False), (6, True)):
         comparison = compare_scores(simulated(n_systems, 40), n_resamples=199)
         contents = re.search(r"<nav.*?</nav>", render(report_of(comparison), "html"), flags=re.DOTALL)[0]
-        contents = re.sub(r"<a [^>]*>Queries that changed, [^<]*</a>", "", contents)
         outer = re.sub(r"<details>.*?</details>", "", contents)
         assert contents.count(" against system-000</a>") == n_systems - 1
         assert outer.count(" against system-000</a>") == (0 if folded else n_systems - 1)

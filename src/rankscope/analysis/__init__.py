@@ -1,1 +1,1 @@
-"""One run or one pair of runs looked at closely: explain, diagnose, validate, unjudged docs, movement."""
+"""One run or one pair of runs looked at closely: explain, diagnose, validate, targets, unjudged docs, movement."""

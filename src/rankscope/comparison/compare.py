@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Unpack
 
 import msgspec
@@ -11,6 +11,7 @@ import numpy as np
 
 from rankscope.align.matching import find_mismatch
 from rankscope.analysis.rankings import Rankings
+from rankscope.arrays import Floats
 from rankscope.checks import check_options
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
@@ -20,18 +21,20 @@ from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOp
 from rankscope.comparison.words import needed_docs, with_sides, with_words
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
+from rankscope.data.run import Run
 from rankscope.data.texts import Texts, files_among, lacking_notes
 from rankscope.errors import InputError, OptionError, did_you_mean, give_warning
 from rankscope.evaluation import (
     add_unjudged_queries,
     deciding_measure,
+    evaluate_further,
     evaluate_request,
     queries_asked,
     query_texts,
 )
 from rankscope.light import replace
 from rankscope.measures.extras import Need
-from rankscope.measures.scores import AGGREGATES, Scores
+from rankscope.measures.scores import AGGREGATES, RunScores, Scores
 from rankscope.stats.units import Units
 from rankscope.typing import MeasuresLike, QrelsLike, RunsLike
 
@@ -111,11 +114,18 @@ def compare(
 
 
 def compare_runs(
-    qrels: QrelsLike, runs: RunsLike, request: CompareRequest, *, on_note: Callable[[str], None] = give_warning
+    qrels: QrelsLike,
+    runs: RunsLike,
+    request: CompareRequest,
+    *,
+    on_note: Callable[[str], None] = give_warning,
+    further: Mapping[str, Sequence[Run]] | None = None,
 ) -> Comparison:
     """Compare runs as a request says; measures and policies are decided here and nowhere else.
 
-    `on_note` takes what must be known of the data; by default it is given as warnings.
+    `on_note` takes what must be known of the data; by default it is given as warnings. `further` are more runs of the
+    same systems, by name: scores are then means over all of a system's runs, and what is found of docs is about the
+    first.
     """
     scoring = request.scoring()
     policies = scoring.policies
@@ -135,6 +145,9 @@ def compare_runs(
         docs=request.docs if Need.DOCS in needs else None,  # for words alone, only those shown are read
     )
     scores = evaluate_request(scoring, judged, loaded, align_run=evidence.align)
+    if further:
+        scores = evaluate_further(scoring, judged, scores, further)
+        evidence.add_repetitions(further, scores)
     if table is not None:
         scores = replace(scores, texts=query_texts(table, judged.query_ids))
     for note in (*asked_notes, *scores.notes):
@@ -251,14 +264,7 @@ def comparison_input(
     if table is not None and request.weights is not None:
         weights = query_weights(table, request.weights, ids)
         weights = weights / weights.max()  # only their ratios count, and very large or small ones would overflow
-    place = {query: i for i, query in enumerate(ids)}
-    columns = {}
-    for name, run in scores.items():
-        rows = [place[query] for query in run.query_ids]
-        for j, measure in enumerate(run.measures):
-            column = np.full(len(ids), math.nan)
-            column[rows] = run.values[:, j]
-            columns[name, measure] = column
+    columns = {place: column for place, (column,) in columns_of({name: (run,) for name, run in scores.items()}, ids)}
     return ComparisonInput(
         scores=scores,
         request=request,
@@ -271,7 +277,22 @@ def comparison_input(
         ids=ids,
         units=Units.of(len(ids), clusters, weights),
         columns=columns,
+        repeated=dict(columns_of(scores.repetitions, ids)),
     )
+
+
+def columns_of(
+    scored: Mapping[str, Sequence[RunScores]], ids: Sequence[str]
+) -> Iterator[tuple[tuple[str, str], Floats]]:
+    """Yield by system and measure the scores of its runs (runs x queries); NaN where a query has none."""
+    place = {query: i for i, query in enumerate(ids)}
+    for name, runs in scored.items():
+        rows = [[place[query] for query in run.query_ids] for run in runs]
+        for j, measure in enumerate(runs[0].measures):
+            columns = np.full((len(runs), len(ids)), math.nan)
+            for i, run in enumerate(runs):
+                columns[i, rows[i]] = run.values[:, j]
+            yield (name, measure), columns
 
 
 def find_measure(name: str | None, scores: Scores) -> str:

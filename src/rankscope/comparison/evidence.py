@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import CLAIMS, VerdictContext, decide
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
+from rankscope.measures.scores import Scores
 from rankscope.measures.spec import Measure
 from rankscope.records import or_none, replace
 
@@ -49,11 +51,27 @@ class EvidenceSource:
         judged_not_relevant = bool((qrels.ideal[1] < policies.relevance_level).any())
         self.uncertain = request.unjudged == "uncertain" or (request.unjudged == "auto" and judged_not_relevant)
         self.notes = () if request.unjudged != "auto" or self.uncertain else (ONLY_RELEVANT,)
+        self.further: Mapping[str, Sequence[Run]] = {}
+        """More runs of the same systems, in which nothing is looked at but whether they are the same."""
+        self.means: dict[str, Floats] = {}
+        """Scores by the measure of systems with further runs: means over all of them, in the order of the hits."""
 
     def align(self, qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Hits:
         aligned = AlignedRun.of(qrels, run, policies, docs=self.docs, threads=threads)
         self.runs[run.name or "run"] = aligned
         return aligned.hits
+
+    def add_repetitions(self, further: Mapping[str, Sequence[Run]], scores: Scores) -> None:
+        """Take in that systems were asked several times: what is aligned is the first run of each."""
+        self.further = further
+        self.means = {name: scores[name].column(self.measure.name) for name in scores.repetitions}
+
+    def repeats_itself(self, name: str) -> bool:
+        """Tell whether all runs of a system have the same first docs."""
+        first, depth = self.runs[name], self.policies.depth or LOOKED_AT
+        others = (AlignedRun(run, first.hits, self.policies) for run in self.further.get(name, ()))
+        ids = self.qrels.query_ids
+        return all(other.leading(ids, depth) == first.leading(ids, depth) for other in others)
 
 
 class GroupEvidence:
@@ -80,13 +98,19 @@ class GroupEvidence:
             self.weights = np.array([source.weight_of[query] for query in qrels.query_ids])
         self.tipping: TippingTable | None = None
         if source.uncertain and supports_tipping(self.measure, self.policies):
-            self.tipping = TippingTable(qrels, runs, self.measure, self.policies, seed=source.seed)
+            means = {name: self._in_group(source.runs[name], scores) for name, scores in source.means.items()}
+            self.tipping = TippingTable(qrels, runs, self.measure, self.policies, seed=source.seed, means=means)
         self.judged_shares: dict[str, float | None] = {}
         """How much of what each run is scored on is judged, on average over the queries that it answers."""
         for name, run in runs.items():
             seen = run.hits.first(self.measure.options.get("k") or LOOKED_AT)
             shares = safe_divide(seen.per_query(seen.grades >= 0), seen.n_retrieved)
             self.judged_shares[name] = None if np.isnan(shares).all() else or_none(float(np.nanmean(shares)))
+
+    def _in_group(self, run: AlignedRun, scores: Floats) -> Floats:
+        """Return scores in the order of a run's queries in that of the group's; NaN where there is none."""
+        known = dict(zip(run.hits.query_ids, scores.tolist(), strict=True))
+        return np.array([known.get(query, math.nan) for query in self.qrels.query_ids])
 
     def of(self, tested: TestedContest, context: VerdictContext) -> tuple[VerdictContext, dict[str, Any]]:
         """Say whether the rankings are identical, for the verdict, and what else is known, as fields of the record."""
@@ -101,7 +125,7 @@ class GroupEvidence:
         identical = False
         if not pair.differs and pair.n_queries > 0:
             first, second = (run.leading(self.qrels.query_ids, self.policies.depth or LOOKED_AT) for run in (a, b))
-            identical = first == second
+            identical = first == second and all(map(source.repeats_itself, (pair.a, pair.b)))
         depth = self.measure.options.get("k") or self.policies.depth
         judged = JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], depth)
         context = replace(context, identical=identical)

@@ -10,6 +10,7 @@ from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
+from msgspec import field
 
 from rankscope._version import __version__
 from rankscope.arrays import Bools, Floats
@@ -27,7 +28,9 @@ from rankscope.comparison.records import (
     QrelsFile,
     QueryChange,
     QueryGroup,
+    RepetitionFile,
     RunFile,
+    RunToRun,
     SmallSet,
     Stratum,
     StratumPValues,
@@ -38,6 +41,7 @@ from rankscope.data.queries import LANGUAGE, QueryTable
 from rankscope.data.sources import Origin
 from rankscope.data.texts import beginning, one_line
 from rankscope.errors import OptionError
+from rankscope.measures.repetitions import spread_of_means
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
 from rankscope.records import Both, Record, or_none, replace
@@ -78,6 +82,8 @@ class ComparisonInput(Record, eq=False):
     units: Units
     columns: Mapping[tuple[str, str], Floats]
     """Every system's scores by every measure, in the order of the queries; NaN where there is none."""
+    repeated: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
+    """The same in each repetition (repetitions x queries), of systems that were asked several times."""
 
     @property
     def n_pairs(self) -> int:
@@ -165,7 +171,14 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         profile=scores.profile,
         policies=dict(scores.policies),
         qrels=QrelsFile(*path_and_digest(scores.qrels.origin), scores.qrels.n_queries),
-        runs=tuple(RunFile(run.name, *path_and_digest(run.origin)) for run in scores.values()),
+        runs=tuple(
+            RunFile(
+                run.name,
+                *path_and_digest(run.origin),
+                tuple(RepetitionFile(*path_and_digest(each.origin)) for each in scores.repetitions.get(run.name, ())),
+            )
+            for run in scores.values()
+        ),
         recommendation=recommend(groups, baseline),
         order=request.order,
         groups=tuple(groups),
@@ -335,9 +348,26 @@ def pair_results(
         more: dict[str, Any] = {"settle": (), "sensitivity": {}}
         if evidence is not None:
             context, more = evidence.of(main, context)
+        more["repeats"] = run_to_run(given, main.contest)
         result = replace(main.result, strata=strata, **query_details(given, main), **more)
         yield replace(result, verdict=verdict_of(result, context))
-        yield from (each.result for each in others if each.contest.stratum is None)
+        for each in others:
+            if each.contest.stratum is None:
+                yield replace(each.result, repeats=run_to_run(given, each.contest))
+
+
+def run_to_run(given: ComparisonInput, contest: Contest) -> RunToRun | None:
+    """Return how much a pair changes from run to run, over its queries; None where both systems were asked once."""
+    known = ~np.isnan(contest.differences)
+    names = ((contest.a, contest.measure), (contest.b, contest.measure))
+    if not known.any() or not any(name in given.repeated for name in names):
+        return None
+    means = [
+        tuple(weighted_mean(scores, known, given.units) for scores in given.repeated.get(name, [given.columns[name]]))
+        for name in names
+    ]
+    spread = Both(*(or_none(spread_of_means(each)) for each in means))
+    return RunToRun(Both(*means), spread, math.hypot(spread.a or 0.0, spread.b or 0.0))
 
 
 def stratum_of(name: StratumName, inside: PairResult, contrast: Contrast, settings: Settings) -> Stratum:

@@ -223,6 +223,33 @@ class SmallSet(Record, kw_only=True):
     """The smallest p-value that the sign test of so many units can have."""
 
 
+class RunToRun(Record):
+    """How much a pair changes from run to run, where its systems were asked several times; it decides nothing.
+
+    The unit of evidence stays the query: scores are means over the repetitions, and so are means and difference.
+    """
+
+    means: Both[tuple[float, ...]]
+    """Each system's mean in every repetition, over the same queries; one number where it was asked once."""
+    spread: Both[float | None]
+    """The standard deviation of these means; null where it was asked once, so that it is not known."""
+    difference: float
+    """That of the difference between one run of each, taken as independent: the root of the sum of squares.
+
+    It is too small where a spread is not known."""
+
+    @property
+    def n(self) -> Both[int]:
+        """How often each system was asked."""
+        return Both(len(self.means.a), len(self.means.b))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference of the means over all repetitions, from the spread alone."""
+        parts = zip((self.spread.a, self.spread.b), (self.n.a, self.n.b), strict=True)
+        return math.sqrt(sum((spread or 0.0) ** 2 / n for spread, n in parts))
+
+
 class Verdict(Record):
     """What is said: a code for programs, a sentence, the reason for it, and what limits it."""
 
@@ -318,6 +345,10 @@ class PairResult(Record, kw_only=True, dict=True):
     """Queries for which only one of the two has a score; they are left out."""
     critical_equivalence: float | None
     """How many standard errors decide at level 1 - 2 alpha."""
+    repeats: RunToRun | None = None
+    """How much it changes from run to run; null where both systems were asked once.
+
+    What is known of docs (judged, unjudged, bounds, settle, movement) is then about the first run of each."""
 
     @property
     def pair(self) -> PairResult:
@@ -522,12 +553,21 @@ class QrelsFile(Record):
     """Where they are from several files, the first with all of its judgments; there is no path then."""
 
 
+class RepetitionFile(Record):
+    """The run of one repetition."""
+
+    path: str | None
+    sha256: str | None
+
+
 class RunFile(Record):
     """A system, and the file that its run was read from."""
 
     name: str
     path: str | None
     sha256: str | None
+    repetitions: tuple[RepetitionFile, ...] = ()
+    """The runs of all repetitions, where it was asked several times; the first is the one above."""
 
 
 class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=True):

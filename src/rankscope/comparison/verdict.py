@@ -101,12 +101,16 @@ def half_words(pair: PairResult) -> str:
     return f"{known_by}; that they are alike there says nothing of the others."
 
 
-def call(pair: PairResult, rest: WithoutTopUnit | None = None) -> Code:
-    """Return what the interval of a pair's gain says, or of the rest of it without a unit, by the margin."""
+def call(pair: PairResult, rest: WithoutTopUnit | None = None, *, more_error: float = 0.0) -> Code:
+    """Return what the interval of a pair's gain says, or of the rest of it without a unit, by the margin.
+
+    `more_error` is added to the standard error, as independent of it.
+    """
     gain, margin = pair.gain, pair.margin
     error, critical, narrow = map(or_nan, (pair.standard_error, pair.mde.critical, pair.critical_equivalence))
     if rest is not None:
         gain, error, critical, narrow = pair.sign * rest.delta, rest.error, rest.critical, rest.critical_equivalence
+    error = math.hypot(error, more_error) if more_error else error
     half = critical * error
     if margin > 0 and abs(gain) + narrow * error < margin:
         return "same"
@@ -304,7 +308,41 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             f"The differences are skewed (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
             "the interval is rough."
         )
+    yield from run_to_run_words(code, pair, margin_given=known.margin_given)
     yield from unjudged_words(code, pair)
+
+
+def run_to_run_words(code: Code, pair: PairResult, *, margin_given: bool) -> Iterator[str]:
+    """Say what the spread between repetitions means for a difference, and whether the verdict survives it.
+
+    The interval counts what changes query by query, not what changes for all queries of a run at once. So the spread is
+    added to its error once more; where the verdict would then be another one, that is said.
+    """
+    found = pair.repeats
+    if found is None or not found.difference:
+        return
+    margin = f"{'your' if margin_given else 'the'} margin of {pair.margin:g}"
+    if pair.margin and found.difference > pair.margin:
+        size = spread_text(found.difference, pair.margin)
+        yield (
+            f"From run to run the difference between {pair.b} and {pair.a} changes by {size} (standard deviation), "
+            f"more than {margin}: a difference that small between two single runs says nothing."
+        )
+    if code in (*CLAIMS, "same"):
+        after = call(pair, more_error=found.error)
+        if after not in (call(pair), code):
+            yield (
+                "It rests on few repetitions: with the spread from run to run added to the error, the verdict would be "
+                f"another one ({WORDS[after]})."
+            )
+
+
+def spread_text(spread: float, margin: float = 0.0) -> str:
+    """Print a spread with two digits that count, or more where it would look as if it were the margin."""
+    digits = 2
+    while digits < 9 and spread != margin and float(f"{spread:.{digits}g}") == margin:
+        digits += 1
+    return f"{spread:.{max(0, digits - 1 - math.floor(math.log10(spread)))}f}" if spread > 0 else "0"
 
 
 def is_lopsided(pair: PairResult) -> bool:

@@ -103,8 +103,11 @@ class TunedWeights(Record):
 class AnswerStore(Protocol):
     """The answers of all systems to the queries of one collection."""
 
-    def open(self, system: str, fingerprint: str) -> AbstractContextManager[AnswerLog]:
-        """Return the log of a system, with what was answered before; nobody else can add to it meanwhile."""
+    def open(self, system: str, fingerprint: str, repetition: int = 1) -> AbstractContextManager[AnswerLog]:
+        """Return the log of a system, with what was answered before; nobody else can add to it meanwhile.
+
+        A system that is asked all queries several times has a log for each repetition.
+        """
 
     def get_tuned(self, system: str, fingerprint: str) -> TunedWeights | None:
         """Return weights that were tuned before, for the same systems, queries and judgments."""

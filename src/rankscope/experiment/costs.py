@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,32 +31,34 @@ def latency_of(answers: Iterable[AnswerInfo]) -> Latency | None:
     return Latency(len(times), float(times.mean()), p50, p95, p99, float(times.max()))
 
 
-def throughput(summary: AnswerSummary) -> float | None:
+def throughput(*logs: AnswerSummary) -> float | None:
     """Return how many queries were answered per second, in batches where any were; None where none was answered.
 
     Queries that failed are not counted, but the time that they took is.
     """
-    n_in_batches = sum(answer.seconds is None for answer in summary.answered.values())  # only single ones are timed
-    batches = [call for call in summary.calls if call.n_queries > 1] if n_in_batches else []
-    calls = batches or summary.calls
+    answered = [answer for log in logs for answer in log.answered.values()]
+    n_in_batches = sum(answer.seconds is None for answer in answered)  # only single ones are timed
+    all_calls = [call for log in logs for call in log.calls]
+    batches = [call for call in all_calls if call.n_queries > 1] if n_in_batches else []
+    calls = batches or all_calls
     n_asked, seconds = sum(call.n_queries for call in calls), sum(call.seconds for call in calls)
-    n_answered = min(n_in_batches if batches else len(summary.answered), n_asked)
+    n_answered = min(n_in_batches if batches else len(answered), n_asked)
     return n_answered / seconds if n_answered and seconds > 0 else None
 
 
-def costs_of(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) -> Costs:
-    """Return what was measured while a system answered these queries.
+def costs_of(logs: Sequence[AnswerSummary], *, queries: Sequence[str], is_timed: bool) -> Costs:
+    """Return what was measured while a system answered these queries, over all repetitions.
 
     `is_timed` is False for a system whose times mean nothing, such as an existing run.
     """
-    answered = [summary.answered[query] for query in queries if query in summary.answered]
-    fit = summary.fit
+    answered = [log.answered[query] for log in logs for query in queries if query in log.answered]
+    fit = next((log.fit for log in logs if log.fit is not None), None)
     return Costs(
         latency_ms=latency_of(answered) if is_timed else None,
-        queries_per_second=throughput(summary) if is_timed and answered else None,
+        queries_per_second=throughput(*logs) if is_timed and answered else None,
         index_s=None if fit is None else fit.seconds,
         index_bytes=None if fit is None else fit.index_bytes,
-        memory_bytes=summary.memory_bytes,
+        memory_bytes=max((log.memory_bytes for log in logs if log.memory_bytes is not None), default=None),
         shared_with=tuple(dict.fromkeys(name for answer in answered for name in answer.shared_with)),
     )
 

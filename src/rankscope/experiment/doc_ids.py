@@ -65,7 +65,8 @@ def note_on_unknown(name: str, unknown: Sequence[str], retrieved: Container[str]
 
 def find_texts_alone(collection: Collection, system: SystemResult) -> UnknownDocs | None:
     """Return the finding that a system has retrieved nothing but texts, which failed its queries."""
-    texts = [failure.reason for failure in system.failures if failure.reason.startswith(TEXT_INSTEAD_OF_ID)]
+    reasons = {failure.query: failure.reason for failure in system.failures}  # once, however often it was asked
+    texts = [reason for reason in reasons.values() if reason.startswith(TEXT_INSTEAD_OF_ID)]
     if not texts:
         return None
     message = count_of(len(texts), system.n_queries, "queries were answered with texts instead of ids of docs")

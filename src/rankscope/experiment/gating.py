@@ -133,7 +133,8 @@ def current_run(project: Project, collection: str, system: str, results: Results
     """Return the run that the results have of a system, once its file is known to be the one that was written."""
     stored = results.collections[collection].systems[system]
     if stored.run is None:
-        raise InputError(f"{system} has retrieved nothing at all on {collection}", hint=RUN_FIRST)
+        message = f"{system} has no run on {collection}: it retrieved nothing, or could not be asked"
+        raise InputError(message, hint="rankscope run says why, and asks again for what failed")
     path = project.folder / stored.run.path
     try:
         with path.open("rb") as stream:
@@ -196,7 +197,9 @@ def runs_to_keep(
                 measured = measured_queries(session, current.run)
                 session.split = replace(session.split, measured=measured)
                 docs = dict.fromkeys(current.run.rows.doc)
-                scores, _, _ = score_runs(session, {system: current.run}, docs, baseline=None, problems={}, anyway=True)
+                scores, _, _ = score_runs(
+                    session, {system: current.run}, {}, docs, baseline=None, problems={}, anyway=True
+                )
                 if scores is None:
                     raise InputError(f"{system} has retrieved nothing at all on {name}", hint=RUN_FIRST)
                 definition = MeasureDefinition.of(project.primary, scores.policies, project.profile)
@@ -375,7 +378,7 @@ def of_session(session: CollectionSession, notes: list[str]) -> Sources:
         problems = {name: f"{finding.message}." for name, finding in unknown.items()}
         docs = {doc: None for found in retrieved.values() for doc in found}
         first = next(iter(runs))
-        _, comparison, noted = score_runs(session, runs, docs, baseline=first, problems=problems, anyway=False)
+        _, comparison, noted = score_runs(session, runs, {}, docs, baseline=first, problems=problems, anyway=False)
         notes.extend(noted)
         if comparison is None:
             raise InputError("there are not two runs to compare")

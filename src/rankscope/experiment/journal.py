@@ -85,6 +85,8 @@ class HeaderLine(Record):
     system: str = ""
     collection: str = ""
     fingerprint: str = ""
+    repetition: int = 1
+    """Which time it is that the system is asked all queries."""
 
 
 Line = AnswerLine | CallLine | FitLine | MemoryLine | HeaderLine
@@ -104,11 +106,12 @@ class JournalStore(Record):
     folder: Path
     collection: str
 
-    def open(self, system: str, fingerprint: str) -> Journal:
-        path = self._path(system, fingerprint, "jsonl")
+    def open(self, system: str, fingerprint: str, repetition: int = 1) -> Journal:
+        again = {} if repetition == 1 else {"repetition": repetition}
+        path = self._path(system, fingerprint, f"{repetition}.jsonl" if again else "jsonl")
         is_new = not path.exists()
-        journal = Journal(path, about=self._about(system, fingerprint))
-        if is_new and any(map(is_of_another_version, self._files_of(system))):
+        journal = Journal(path, about={**self._about(system, fingerprint), **again})
+        if is_new and not again and any(map(is_of_another_version, self._files_of(system))):
             journal.summary.notes.append(
                 f"{system}: answers of an earlier version of Rankscope are not used, as it is not known what they "
                 "depend on. `rankscope run --fresh` removes them."
@@ -149,7 +152,7 @@ class JournalStore(Record):
 
     def _files_of(self, system: str) -> list[Path]:
         name = re.escape(file_name(system))
-        ours = re.compile(rf"{name}\.[0-9a-f]{{{_SHOWN_DIGITS}}}\.(jsonl|jsonl\.old|tuned\.json)")
+        ours = re.compile(rf"{name}\.[0-9a-f]{{{_SHOWN_DIGITS}}}\.((\d+\.)?jsonl(\.old)?|tuned\.json)")
         return [path for path in self.folder.glob("*") if ours.fullmatch(path.name)] if self.folder.is_dir() else []
 
     def _about(self, system: str, fingerprint: str) -> dict[str, str]:
@@ -162,7 +165,7 @@ class JournalStore(Record):
 class Journal:
     """The answers of one system to the queries of one collection, kept in a file."""
 
-    def __init__(self, path: Path, *, about: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, *, about: Mapping[str, str | int]) -> None:
         self.path = path
         self.summary = AnswerSummary()
         self._key = seal_key(about)
@@ -360,7 +363,7 @@ def lock(stream: BinaryIO, path: Path) -> None:
 # Lines with their checksums
 
 
-def seal_key(about: Mapping[str, str]) -> bytes:
+def seal_key(about: Mapping[str, str | int]) -> bytes:
     return hashlib.sha256(canonical_bytes([VERSION, dict(about)])).digest()
 
 

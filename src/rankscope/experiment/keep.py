@@ -54,9 +54,45 @@ def project_store(project: Project) -> StoreLocation:
 
 
 def keep_benchmark(store: Store, project: Project, benchmark: Benchmark) -> tuple[KeptCollection, ...]:
-    """Keep runs, judgments, scores and comparisons of all collections; return what is in the store now.
+    r"""Keep runs, judgments, scores and comparisons of all collections; return what is in the store now.
 
-    Nothing is kept twice: a run whose answers were all there before is the one that the store has.
+    Nothing is kept twice: a run whose answers were all there before is the one that the store has. `rankscope run` does
+    this; in Python it is a step of its own.
+
+    Parameters
+    ----------
+    store
+        What `open_store` returns.
+    project
+        What `load_project` returns: the project that was run.
+    benchmark
+        What `run_project` returned.
+
+    Returns
+    -------
+    tuple
+        For each collection its name, the stored runs and qrels, and the stored comparison if there was one.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from pathlib import Path
+    >>> _ = Path("docs.jsonl").write_text('{"id": "d1", "text": "pea soup"}\n{"id": "d2", "text": "plum cake"}\n')
+    >>> _ = Path("queries.tsv").write_text("q1\tsoup\nq2\tcake with plums\n")
+    >>> _ = Path("qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    >>> _ = Path("rankscope.toml").write_text('''
+    ... [collections.food]
+    ... docs = "docs.jsonl"
+    ... queries = "queries.tsv"
+    ... qrels = "qrels.txt"
+    ... [systems.words]
+    ... type = "bm25"
+    ... ''')
+    >>> project = rs.load_project("rankscope.toml")
+    >>> with rs.open_store(project.folder, create=True) as store:
+    ...     kept = rs.keep_benchmark(store, project, rs.run_project(project))
+    ...     store.runs.find("words") == kept[0].runs[0]
+    True
     """
     facts = RunDetails(
         seeds=benchmark.project.seeds,
@@ -109,8 +145,14 @@ def keep_collection(
             continue
         kept = store.runs.add(run, run_facts(project, result, system, collection, details), docs=docs)
         docs = {}  # they are those of all runs
-        keep_scores(store, kept, qrels, scores, system.name)
         stored.append(kept)
+        for number, repetition in enumerate(system.repetitions[1:], 2):
+            if repetition.run is not None:
+                further = Run(project.folder / repetition.run, name=system.name)
+                facts = run_facts(project, result, system, collection, details, repetition=number)
+                store.runs.add(further, facts)
+        if not system.repetitions:  # otherwise the scores are means over all of them
+            keep_scores(store, kept, qrels, scores, system.name)
     comparison = None
     if result.comparison is not None and stored:
         comparison = keep_comparison(store, result.comparison, {run.system: run for run in stored}, qrels)
@@ -124,21 +166,25 @@ def run_facts(
     system: SystemResult,
     collection: CollectionFacts,
     details: RunDetails,
+    *,
+    repetition: int = 1,
 ) -> RunFacts:
-    times = result.answer_times[system.name]
+    times = result.answer_times[system.name][repetition - 1]
     return RunFacts(
         system=system.name,
         type=system.type,
         config=project.systems[system.name].written,
         collection=collection,
-        started=times.first,
-        latencies_ms=times.latencies_ms,
+        started=details.finished if times is None else times.first,
+        latencies_ms=None if times is None else times.latencies_ms,
         details=replace(
             details,
             fingerprint=system.fingerprint,
             latency_ms=to_builtins(system.costs.latency_ms),
-            failed=tuple(failure.query for failure in system.failures),
+            failed=tuple(failure.query for failure in system.failures if failure.repetition == repetition),
             split=result.split.how,
+            repetition=repetition,
+            n_repetitions=system.n_times,
             policies=stored_policies(result.scores),
         ),
     )

@@ -35,6 +35,8 @@ POLICIES = ("ties", "precision", "duplicates", "self_match", "no_relevant", "und
 """What a project may say of how runs are scored; a query that fails counts 0."""
 PYPROJECT = "pyproject.toml"
 NOTIFY = "notify"
+RUN_FILE = "run"
+"""The type of a run that exists already."""
 VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _TARGETS = "the path of a target file, or tables [[targets]]"
@@ -49,13 +51,17 @@ Seeds = Annotated[
     Annotated[int, Meta(ge=0)] | Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)],
     Meta(extra={"words": "a whole number from 0 up, or a list of them"}),
 ]
+Repeat = Annotated[int, Meta(ge=1, extra={"words": "a whole number from 1 up"})]
 FolderText = Annotated[str, Meta(min_length=1, extra={"words": "a path as text"})]
 SystemTable = Annotated[
     dict[str, Any],
     Meta(
         extra_json_schema={
             "required": ["type"],
-            "properties": {"type": {"type": "string", "description": "bm25, dense, hybrid …, or package.module:Class"}},
+            "properties": {
+                "type": {"type": "string", "description": "bm25, dense, hybrid …, or package.module:Class"},
+                "repeat": {"type": "integer", "minimum": 1, "description": "How often it is asked every query."},
+            },
         }
     ),
 ]
@@ -107,6 +113,8 @@ class ProjectOptions(Options):
     """Where random numbers start; the same seeds give the same results."""
     depth: Annotated[int, Meta(ge=1, extra={"words": "a whole number from 1 up"})] = 100
     """How many docs each system returns for a query."""
+    repeat: Repeat = 1
+    """How often each system is asked every query; more than once for those that do not repeat themselves."""
     output: FolderText = "results"
     """The folder for runs, scores and reports."""
     cache: FolderText = ".rankscope"
@@ -132,6 +140,8 @@ class SystemEntry(Record):
     """Options with several values: k1 = [0.9, 1.2]."""
     written: dict[str, Any] = field(default_factory=dict)
     """The table as it stands in the file, before environment variables came in: safe to record."""
+    repeat: int | None = None
+    """How often it is asked every query; None: as often as the project says."""
 
     def variants(self) -> Iterator[dict[str, Any]]:
         """Yield the options of every combination of swept values; of one where nothing is swept."""
@@ -178,6 +188,8 @@ class Project(Record):
     """What the file itself expects of rankings."""
     target_file: Path | None = None
     """The file that says what is expected of rankings, where it is one of its own."""
+    repeat: int = 1
+    """How often systems are asked every query that do not say so themselves."""
 
     @property
     def keeps_repeats(self) -> bool:
@@ -202,6 +214,11 @@ class Project(Record):
                 hint=did_you_mean(name, self.collections),
             )
         return self.collections[name]
+
+    def repeat_of(self, system: str, wanted: int | None = None) -> int:
+        """Return how often a system is asked every query: as wanted, or as the file says; a run file has one answer."""
+        entry = self.systems[system]
+        return 1 if entry.type == RUN_FILE else wanted or entry.repeat or self.repeat
 
     def with_parts(self, systems: Iterable[str]) -> set[str]:
         """Return names of systems with all that they are made of."""
@@ -342,6 +359,7 @@ def checked_project(table: Any, content: Any, text: str, *, file: Path, where: s
         target_file=file.parent / options.targets if isinstance(options.targets, str) else None,
         bands=None if options.bands is None else read_bands(options.bands, folder=file.parent, where=f"{where}bands"),
         notify=options.notify,
+        repeat=options.repeat,
     )
 
 
@@ -570,12 +588,37 @@ def read_system(
         )
     options = {key: value for key, value in table.items() if key != "type"}
     with name_faulty(where, "be read"):
+        repeat = None
+        if "repeat" in options and not is_own_option(kind, "repeat"):
+            repeat = read_repeat(kind, options.pop("repeat"), where=f"{where}.repeat")
         sweep = find_swept(kind, options, where=where)
         hints = get_type_hints(class_of(kind))
     paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
     resolved = {key: path_in(folder, value) if key in paths else value for key, value in options.items()}
     single = {key: value for key, value in resolved.items() if key not in sweep}
-    return SystemEntry(name, kind, single, sweep, as_recorded(written))
+    return SystemEntry(name, kind, single, sweep, as_recorded(written), repeat)
+
+
+def is_own_option(kind: str, name: str) -> bool:
+    """Tell whether a type of systems has an option of that name; one that is not known is refused elsewhere."""
+    from rankscope.systems.options import options_in
+    from rankscope.systems.registry import class_of
+
+    try:
+        return name in options_in(class_of(kind))
+    except OptionError:
+        return False
+
+
+def read_repeat(kind: str, given: Any, *, where: str) -> int:
+    """Return how often a system is to be asked every query."""
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        about = "it is how often each query is asked"
+        raise OptionError(f"{where} is {plain_texts(given)!r}, but should be a whole number from 1 up", hint=about)
+    if kind == RUN_FILE and given > 1:
+        hint = "leave it out, and ask the system that made the run"
+        raise OptionError(f"{where} is {given}, but a run that exists already has one answer to each query", hint=hint)
+    return given
 
 
 def path_in(folder: Path, value: str) -> str:

@@ -87,6 +87,8 @@ class FailedQuery(Record):
     """How often it was asked in the run that says so, not counting a batch that failed; 0 where it was not asked."""
     text: str = ""
     """What was asked."""
+    repetition: int = 1
+    """In which repetition, where the system was asked several times."""
 
 
 class UnknownDocs(Record):
@@ -148,6 +150,19 @@ class ReusedAnswers(Record):
         return f"an earlier run of {days[0]}" if len(days) == 1 else f"earlier runs of {days[0]} to {days[1]}"
 
 
+class RepetitionResult(Record):
+    """One of several times that a system was asked all queries."""
+
+    run: str | None
+    """The run's file, from the folder of the project; None where nothing was retrieved."""
+    n_answered: int
+    """Queries that did not fail in it."""
+    mean: float | None = None
+    """The primary measure, over the queries that have a score in every repetition; None where it was not evaluated."""
+    kept: str | None = None
+    """The file of an earlier run without failed queries, which this one with failed queries does not replace."""
+
+
 class SystemResult(Record):
     """One system on one collection."""
 
@@ -156,10 +171,10 @@ class SystemResult(Record):
     fingerprint: str
     """Stands for the system, its options, the docs and queries, and the number of docs asked for."""
     run: str | None
-    """The run's file, from the folder of the project; None where nothing was retrieved."""
+    """The run's file, from the folder of the project; None where nothing was retrieved. Of several the first."""
     n_queries: int
     n_answered: int
-    """Queries that did not fail, also those answered with no docs."""
+    """Queries that did not fail, in no repetition where there are several; also those answered with no docs."""
     n_retried: int
     """Queries that were asked more than once, whether they were answered in the end or failed."""
     failures: tuple[FailedQuery, ...]
@@ -172,6 +187,20 @@ class SystemResult(Record):
     """The answers of earlier runs among these; None where all were asked for now."""
     kept: str | None = None
     """The file of an earlier run without failed queries, which this one with failed queries does not replace."""
+    repetitions: tuple[RepetitionResult, ...] = ()
+    """Each time that it was asked all queries, where that was more than once; scores are means over them."""
+    repeats_itself: bool | None = None
+    """Whether all repetitions gave the same docs in the same order, and the same scores; None where it was asked once.
+    """
+    spread: float | None = None
+    """How much the mean of the primary measure changes from run to run: the standard deviation over the repetitions.
+
+    None where it was asked once, or not evaluated."""
+
+    @property
+    def n_times(self) -> int:
+        """How often it was asked every query."""
+        return max(len(self.repetitions), 1)
 
     @property
     def is_left_out(self) -> bool:
@@ -225,8 +254,8 @@ class CollectionResult(Record, eq=False):
     """The queries of the collection, with all that is known of them."""
     judgments: Qrels | None = None
     """All judgments of the collection, with queries that were asked without any where these count."""
-    answer_times: dict[str, AnswerTimes] = field(default_factory=dict)
-    """By system, where it has answered anything."""
+    answer_times: dict[str, tuple[AnswerTimes | None, ...]] = field(default_factory=dict)
+    """By system, of each repetition; None where nothing was answered."""
 
     @property
     def n_failed(self) -> int:
@@ -273,7 +302,7 @@ class Benchmark(Record, eq=False):
 
     @property
     def n_failed(self) -> int:
-        """Queries that failed, added up over all systems and collections."""
+        """Queries that failed, added up over all systems, repetitions and collections."""
         return sum(result.n_failed for result in self.collections)
 
     @property
@@ -368,7 +397,7 @@ class BenchmarkRecord(StoredRecord):
     depth: int
     """How many docs each system was asked for."""
     n_failed: int
-    """Queries that failed, added up over all systems and collections."""
+    """Queries that failed, added up over all systems, repetitions and collections."""
     n_left_out: int
     """Systems that are left out, over all collections: see their finding; one without has answered with no docs."""
     collections: tuple[CollectionRecord, ...]

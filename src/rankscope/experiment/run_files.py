@@ -120,14 +120,19 @@ class RunFiles(Struct):
     docs: dict[str, dict[str, None]] = field(default_factory=dict)
     """The docs that each system has retrieved, once each, in the order of their rows."""
 
-    def write(self, system: SystemResult, rows: RunRows, *, split: TrainTestSplit) -> WrittenRun:
+    def write(self, system: SystemResult, rows: RunRows, *, split: TrainTestSplit, repetition: int = 1) -> WrittenRun:
         """Write the run of a system in one piece, and beside it which queries it was asked.
 
-        A run with failed queries does not replace an earlier one without: it is written beside it. TREC text has no
-        room for ids with blanks or half a character, so runs with such ids are written as JSON lines.
+        Of several repetitions the first has the name of the system, the others a number behind it. A run with failed
+        queries does not replace an earlier one without: it is written beside it. TREC text has no room for ids with
+        blanks or half a character, so runs with such ids are written as JSON lines.
         """
-        self.docs[system.name] = dict.fromkeys(map(sys.intern, rows.doc))  # the systems share one text for an id
-        stem, is_complete = file_name(system.name), system.n_answered == system.n_queries
+        known = self.docs.setdefault(system.name, {})
+        known |= dict.fromkeys(map(sys.intern, rows.doc))  # the systems share one text for an id
+        stem = file_name(system.name) if repetition == 1 else f"{file_name(system.name)}.{repetition}"
+        failed = tuple(failure.query for failure in system.failures if failure.repetition == repetition)
+        was_asked = bool(system.n_answered or system.failures)  # nobody can ask what cannot be reached
+        is_complete = was_asked and not failed
         with locked_folder(self.folder):
             kept = None if is_complete else self._find_complete(stem)
             if kept is not None:
@@ -137,7 +142,6 @@ class RunFiles(Struct):
                 write_run(rows, target)
                 with target.open("rb") as stream:
                     sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-                failed = tuple(failure.query for failure in system.failures)
                 asked = AskedQueries(sha256, split.measured, failed, split.how)
                 write_text(target.with_name(target.name + QUERIES_ENDING), asked.to_json())
             stems = [stem, f"{stem}.incomplete"] if is_complete else [stem]
@@ -146,6 +150,18 @@ class RunFiles(Struct):
                     other.unlink(missing_ok=True)
                     other.with_name(other.name + QUERIES_ENDING).unlink(missing_ok=True)
         return WrittenRun(self._shown(target) if len(rows) else None, None if kept is None else self._shown(kept))
+
+    def remove_repetitions(self, system: str, *, beyond: int) -> None:
+        """Remove runs of repetitions that are no longer asked for: beside newer ones they would be taken for theirs."""
+        endings = "|".join(map(re.escape, ENDINGS))
+        numbered = re.compile(
+            rf"{re.escape(file_name(system))}\.(\d+)(\.incomplete)?\.({endings})({re.escape(QUERIES_ENDING)})?"
+        )
+        with locked_folder(self.folder):
+            for path in list(self.folder.iterdir()):
+                found = numbered.fullmatch(path.name)
+                if found is not None and int(found[1]) > beyond:
+                    path.unlink(missing_ok=True)
 
     def _find_complete(self, stem: str) -> Path | None:
         """Return the run that is there already, where no query of it failed, as far as is known."""
@@ -239,16 +255,22 @@ def system_manifest(system: SystemResult, result: CollectionResult, project: Pro
     written = project.systems[system.name].written
     described = result.described[system.name]
     costs = to_builtins(system.costs)
-    run = None
-    if system.run is not None:
-        with (project.folder / system.run).open("rb") as stream:
-            run = {"path": system.run, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+
+    def hashed(run: str | None) -> dict[str, str] | None:
+        if run is None:
+            return None
+        with (project.folder / run).open("rb") as stream:
+            return {"path": run, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+
     return {
         "options": written,
         "described": {name: value for name, value in described.items() if written.get(name, value) == value},
         "fingerprint": system.fingerprint,
-        "run": run,
+        "run": hashed(system.run),
         "kept": system.kept,
+        "repeat": system.n_times,
+        "repetitions": [hashed(repetition.run) for repetition in system.repetitions],
+        "repeats_itself": system.repeats_itself,
         "reused": to_builtins(system.reused),
         "n_queries": system.n_queries,
         "n_answered": system.n_answered,

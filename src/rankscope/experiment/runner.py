@@ -19,11 +19,12 @@ import numpy as np
 
 from rankscope.data.queries import LANGUAGE, QueryTable
 from rankscope.errors import InputError, OptionError, did_you_mean
+from rankscope.experiment.answer_store import AnswerSummary
 from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.costs import answer_times, costs_of
 from rankscope.experiment.doc_ids import add_findings
 from rankscope.experiment.journal import JournalStore
-from rankscope.experiment.project import Project, load_project
+from rankscope.experiment.project import RUN_FILE, Project, load_project
 from rankscope.experiment.results import (
     AnswerTimes,
     Benchmark,
@@ -32,6 +33,7 @@ from rankscope.experiment.results import (
     Costs,
     FailedQuery,
     ProjectSummary,
+    RepetitionResult,
     SystemResult,
     TrainTestSplit,
     UnknownDocs,
@@ -47,12 +49,20 @@ from rankscope.experiment.run_files import (
 from rankscope.experiment.scoring import (
     mean_over_answered,
     notes_on_queries,
+    notes_on_repeats,
     notes_on_systems,
     overlap_of,
     rankings_of,
     score_runs,
+    with_spread,
 )
-from rankscope.experiment.session import CollectionSession, TaskProgress, described_by, ignore_progress
+from rankscope.experiment.session import (
+    CollectionSession,
+    ConfiguredSystem,
+    TaskProgress,
+    described_by,
+    ignore_progress,
+)
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
 from rankscope.records import Options, Record, from_builtins, replace, to_builtins
@@ -84,6 +94,8 @@ class RunOptions(Options):
     """What a query that fails does: it is noted and the others are asked, or the run ends there."""
     command: str = ""
     """The command that started it, for the records."""
+    repeat: int | None = None
+    """How often each system is asked every query, instead of what the project says."""
 
 
 class RunKeywords(TypedDict, total=False):
@@ -98,6 +110,7 @@ class RunKeywords(TypedDict, total=False):
     anyway: bool
     on_failure: OnFailure
     command: str
+    repeat: int | None
 
 
 class RetrievalTask(Record):
@@ -108,6 +121,8 @@ class RetrievalTask(Record):
     system: str
     split: TrainTestSplit
     depth: int
+    repeat: int = 1
+    """How often it is asked every query."""
 
 
 class TaskResult(Record, eq=False):
@@ -118,13 +133,20 @@ class TaskResult(Record, eq=False):
     described: dict[str, Any]
     """All parameters and versions, as the system gives them."""
     rows: RunRows
-    """Its answers as the rows of a run."""
+    """Its answers as the rows of a run; of several repetitions the first."""
     choices: tuple[Choice, ...]
     """What was chosen for it, and for what it is made of."""
     notes: tuple[str, ...] = ()
     """What was found amiss with its answers of earlier runs."""
-    times: AnswerTimes | None = None
-    """None where nothing was answered."""
+    times: tuple[AnswerTimes | None, ...] = ()
+    """Of each repetition; None where nothing was answered."""
+    further: tuple[RunRows, ...] = ()
+    """Its answers in further repetitions."""
+
+    @property
+    def repetitions(self) -> tuple[RunRows, ...]:
+        """All of its answers, the first ones first."""
+        return (self.rows, *self.further)
 
 
 def run_options(options: RunOptions | None, keywords: Mapping[str, Any]) -> RunOptions:
@@ -176,6 +198,9 @@ def run_project(
         What a query that fails does: "go-on" notes it and asks the others, "stop" ends the run.
     command
         The command that started it, for the records.
+    repeat
+        How often each system is asked every query, instead of what the project says. Scores are means over the
+        repetitions, and the spread from run to run stands beside the differences.
 
     Returns
     -------
@@ -243,6 +268,8 @@ def check_run_options(project: Project, options: RunOptions) -> tuple[str, ...]:
         select_names((options.baseline,), dict.fromkeys(systems), "system", project)
     if options.depth is not None and options.depth < 1:
         raise OptionError(f"k is {options.depth}, but at least one doc has to be asked for")
+    if options.repeat is not None and options.repeat < 1:
+        raise OptionError(f"repeat is {options.repeat}, but every query has to be asked at least once")
     if options.reveal and all(project.collections[name].split is None for name in collections):
         raise OptionError("there is nothing to reveal: no collection has a split", hint="`rankscope split` makes one")
     return collections
@@ -276,7 +303,7 @@ def run_collection(
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
     session.on_note, session.stops_at_failure = on_note, options.on_failure == "stop"
-    session.running = [task.system for task in tasks]
+    session.running = {task.system: task.repeat for task in tasks}
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
     return gather(options, session, (execute_or_leave_out(task, session) for task in tasks))
@@ -303,7 +330,10 @@ def plan_collection(project: Project, options: RunOptions, collection: Collectio
     has_choices = any(entry.sweep or entry.options.get("weights") == "tune" for entry in entries)
     split = train_test_split(project, options, collection, has_choices=has_choices)
     depth = options.depth or project.depth
-    return tuple(RetrievalTask(project, collection.name, system, split, depth) for system in systems)
+    return tuple(
+        RetrievalTask(project, collection.name, system, split, depth, repeat=project.repeat_of(system, options.repeat))
+        for system in systems
+    )
 
 
 def train_test_split(
@@ -384,7 +414,7 @@ def open_session(
 
 
 def execute(task: RetrievalTask, *, session: CollectionSession | None = None) -> TaskResult:
-    """Answer the queries of a task; what was answered before is not asked again.
+    """Answer the queries of a task, as often as it says; what was answered before is not asked again.
 
     With a session, tasks on the same collection share what is indexed; without one, a task stands for itself.
     """
@@ -392,36 +422,69 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
     queries, n_choices, n_notes = task.split.measured, len(session.choices), len(session.answer_notes)
     with working_directory(task.project.folder), session.secrets.kept_out_of_errors():
         configured = session.configure(task.system)
-        with session.answers(configured, queries) as log:
-            summary = log.summary
-            answered = summary.answered
-            failed = [summary.failures[query] for query in queries if query in summary.failures]
-            kind = configured.entry.type
-            system = SystemResult(
-                name=task.system,
-                type=kind,
-                fingerprint=configured.fingerprint,
-                run=None,
-                n_queries=len(queries),
-                n_answered=len(queries) - len(failed),
-                n_retried=sum((answered.get(query) or summary.failures[query]).n_attempts > 1 for query in queries),
-                failures=tuple(FailedQuery(one.query_id, one.reason, one.n_attempts) for one in failed),
-                finding=None,
-                primary_over_answered=None,
-                costs=costs_of(summary, queries=queries, is_timed=kind != "run"),
-                reused=session.reused_answers(summary, queries),
-            )
-            times = answer_times(summary, queries=queries, is_timed=kind != "run")
-            rows = run_rows(log, queries, tag=f"{file_name(task.system)}-{system.fingerprint[:12]}")
+        tag = f"{file_name(task.system)}-{configured.fingerprint[:12]}"
+        logs: list[AnswerSummary] = []
+        rows: list[RunRows] = []
+        times: list[AnswerTimes | None] = []
+        for repetition in range(1, task.repeat + 1):
+            with session.answers(configured, queries, repetition) as log:
+                logs.append(log.summary)
+                rows.append(run_rows(log, queries, tag=tag))
+                is_timed = configured.entry.type != RUN_FILE
+                times.append(answer_times(log.summary, queries=queries, is_timed=is_timed))
         described = session.secrets.hide_in(described_by(configured.system, task.system))
         return TaskResult(
-            system,
+            system_result(task, configured, logs, rows, session),
             described,
-            rows,
+            rows[0],
             choices=tuple(session.choices[n_choices:]),
             notes=tuple(session.answer_notes[n_notes:]),
-            times=times,
+            further=tuple(rows[1:]),
+            times=tuple(times),
         )
+
+
+def system_result(
+    task: RetrievalTask,
+    configured: ConfiguredSystem,
+    logs: Sequence[AnswerSummary],
+    rows: Sequence[RunRows],
+    session: CollectionSession,
+) -> SystemResult:
+    """Return what is known of a system from its answers, in every repetition."""
+    queries, kind = task.split.measured, configured.entry.type
+    failures = [
+        FailedQuery(query, failed.reason, failed.n_attempts, repetition=repetition)
+        for repetition, log in enumerate(logs, 1)
+        for query in queries
+        if (failed := log.failures.get(query)) is not None
+    ]
+    retried = (
+        any((log.answered.get(query) or log.failures[query]).n_attempts > 1 for log in logs) for query in queries
+    )
+    repetitions = tuple(RepetitionResult(None, len(queries) - len(log.failures.keys() & set(queries))) for log in logs)
+    is_repeated = len(logs) > 1
+    return SystemResult(
+        name=task.system,
+        type=kind,
+        fingerprint=configured.fingerprint,
+        run=None,
+        n_queries=len(queries),
+        n_answered=len(queries) - len({failure.query for failure in failures}),
+        n_retried=sum(retried),
+        failures=tuple(failures),
+        finding=None,
+        primary_over_answered=None,
+        costs=costs_of(logs, queries=queries, is_timed=kind != RUN_FILE),
+        reused=session.reused_answers(logs, queries),
+        repetitions=repetitions if is_repeated else (),
+        repeats_itself=all(has_same_docs(rows[0], other) for other in rows[1:]) if is_repeated else None,
+    )
+
+
+def has_same_docs(rows: RunRows, others: RunRows) -> bool:
+    """Tell whether two runs hold the same docs for the same queries in the same order."""
+    return rows.query == others.query and rows.doc == others.doc
 
 
 def execute_or_leave_out(task: RetrievalTask, session: CollectionSession) -> TaskResult:
@@ -440,6 +503,30 @@ def execute_or_leave_out(task: RetrievalTask, session: CollectionSession) -> Tas
 # Gather
 
 
+def write_runs(result: TaskResult, files: RunFiles, split: TrainTestSplit) -> SystemResult:
+    """Write the runs of all repetitions, and return the system with where they are.
+
+    One of which only some repetitions have retrieved anything is left out: there is no run of the others to evaluate.
+    """
+    system = result.system
+    written = [
+        files.write(system, rows, split=split, repetition=repetition)
+        for repetition, rows in enumerate(result.repetitions, 1)
+    ]
+    first, repetitions = written[0], system.repetitions
+    if first.path is not None:
+        files.remove_repetitions(system.name, beyond=len(written))
+    if repetitions:
+        pairs = zip(repetitions, written, strict=True)
+        repetitions = tuple(replace(each, run=run.path, kept=run.kept) for each, run in pairs)
+    empty = [number for number, run in enumerate(written, 1) if run.path is None]
+    if 0 < len(empty) < len(written):
+        message = f"it has retrieved nothing at all in repetition {empty[0]} of {len(written)}"
+        hint = "see why, then run again: queries that failed are asked once more, and --fresh asks all of them anew"
+        system = replace(system, finding=UnknownDocs("error", "empty_repetition", message, (), hint))
+    return replace(system, run=first.path, kept=first.kept, repetitions=repetitions)
+
+
 def gather(options: RunOptions, session: CollectionSession, results: Iterable[TaskResult]) -> CollectionResult:
     """Write the runs of a collection, evaluate and compare them, and return what was found."""
     project, collection = session.project, session.collection
@@ -448,23 +535,28 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}
     amiss: list[str] = []
-    times: dict[str, AnswerTimes] = {}
+    times: dict[str, tuple[AnswerTimes | None, ...]] = {}
     asked = collection.queries.texts or {}
     for result in results:
-        run = files.write(result.system, result.rows, split=session.split)
         failures = tuple(replace(one, text=asked.get(one.query, "")) for one in result.system.failures)
-        written.append(replace(result.system, run=run.path, kept=run.kept, failures=failures))
+        written.append(replace(write_runs(result, files, session.split), failures=failures))
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
-        amiss += result.notes
-        times |= {} if result.times is None else {result.system.name: result.times}
+        amiss += (note for note in result.notes if note not in amiss)
+        times[result.system.name] = result.times
     systems = add_findings(session, written, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     session.say("evaluating", 0, 1)
     runs = {system.name: files.open(system.name, str(system.run)) for system in kept}
+    further = {
+        system.name: [files.open(system.name, str(repetition.run)) for repetition in system.repetitions[1:]]
+        for system in kept
+        if system.repetitions
+    }
     scores, comparison, noted = score_runs(
         session,
         runs,
+        further,
         {doc: None for system in kept for doc in files.docs[system.name]},
         baseline=options.baseline,
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
@@ -475,16 +567,24 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     wanted = options.baseline or systems[0].name
     if comparison is not None and comparison.baseline != wanted:
         notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")
+    systems = tuple(
+        with_spread(
+            replace(system, primary_over_answered=mean_over_answered(system, scores, project.primary)),
+            scores,
+            project.primary,
+        )
+        for system in systems
+    )
+    margin = (project.margin or 0.0) if comparison is None else comparison.settings.margin
+    one_pair = comparison is not None and len(list(comparison)) == 1
+    notes += notes_on_repeats(systems, project.primary, margin, one_pair=one_pair)
     columns = collection.queries.attributes
     languages = {str(value) for name in LANGUAGE for value in columns.get(name, {}).values()}
     return CollectionResult(
         name=collection.name,
         parts=dict(collection.parts),
         split=session.split,
-        systems=tuple(
-            replace(system, primary_over_answered=mean_over_answered(system, scores, project.primary))
-            for system in systems
-        ),
+        systems=systems,
         scores=scores,
         comparison=comparison if comparison is None or rankings is None else comparison.with_rankings(rankings),
         choices=tuple(choices.values()),

@@ -20,18 +20,21 @@ from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
+from rankscope.comparison.verdict import spread_text
 from rankscope.comparison.words import needed_docs, with_words
 from rankscope.data.queries import LANGUAGE
 from rankscope.data.run import Run
 from rankscope.data.texts import Texts
-from rankscope.evaluation import EvaluateRequest, evaluate_request, load_side_data, query_texts
+from rankscope.evaluation import EvaluateRequest, evaluate_further, evaluate_request, load_side_data, query_texts
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.results import Benchmark, SystemResult
 from rankscope.experiment.session import CollectionSession
 from rankscope.measures.extras import HOW_TO_GIVE, Need, measures_with_data
 from rankscope.measures.parse import parse_measure
-from rankscope.measures.scores import Scores
+from rankscope.measures.repetitions import means_by_repetition, scores_repeat, spread_of_means
+from rankscope.measures.scores import Scores, show
 from rankscope.printable import counted
+from rankscope.records import or_nan, or_none, replace
 from rankscope.systems.diversify import dense_systems
 
 MANY_FIELDS = 8
@@ -50,6 +53,7 @@ IN_A_PROJECT = {
 def score_runs(
     session: CollectionSession,
     runs: Mapping[str, Run],
+    further: Mapping[str, Sequence[Run]],
     docs: Mapping[str, None],
     *,
     baseline: str | None,
@@ -58,9 +62,10 @@ def score_runs(
 ) -> tuple[Scores | None, Comparison | None, list[str]]:
     """Return the scores of runs, where there are two or more their comparison, and what was noted.
 
-    `docs` are all docs that were retrieved, and `problems` says of systems why they cannot be compared. Judgments of
-    another collection are refused, or noted: not one doc that any system has retrieved is judged. A single run may
-    miss all judged docs, as its ids are known to be right.
+    `further` are runs of the same systems in further repetitions: scores are means over all of them. `docs` are all
+    docs that were retrieved, and `problems` says of systems why they cannot be compared. Judgments of another
+    collection are refused, or noted: not one doc that any system has retrieved is judged. A single run may miss all
+    judged docs, as its ids are known to be right.
     """
     if not runs:
         return None, None, session.doc_notes
@@ -79,7 +84,7 @@ def score_runs(
         scoring = EvaluateRequest.decide(
             measures, missing="zero", anyway=True, queries=table, weights=weights, **project.scoring, **doc_data
         )
-        scores = evaluate_request(scoring, qrels, dict(runs))
+        scores = evaluate_further(scoring, qrels, evaluate_request(scoring, qrels, dict(runs)), further)
         scores = light.replace(scores, texts=query_texts(collection.queries, qrels.query_ids))
         notes += scores.notes
     else:
@@ -97,14 +102,15 @@ def score_runs(
         }
         for seed in project.seeds:
             request = request_of({**options, "seed": seed}, function="compare", known=CompareOptions, measures=measures)
-            comparisons.append(compare_runs(qrels, dict(runs), request, on_note=notes.append))
+            comparisons.append(compare_runs(qrels, dict(runs), request, on_note=notes.append, further=further))
         comparisons[0] = with_words(comparisons[0], texts_of(collection, needed_docs(comparisons[0])))
         scores = comparisons[0].scores
-    for origin in (scores.qrels.origin, *(run.origin for run in scores.values())):
+    repeated = [run for each in scores.repetitions.values() for run in each]
+    for origin in (scores.qrels.origin, *(run.origin for run in (*scores.values(), *repeated))):
         if origin is not None:
             _ = origin.sha256  # now, as the files may be others by the time that somebody asks
     on_seeds = [seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []
-    said = tell_failed_from_empty(notes, scores, runs)
+    said = tell_failed_from_empty(notes, scores, runs, further)
     return scores, next(iter(comparisons), None), [*session.doc_notes, *on_seeds, *dict.fromkeys(said)]
 
 
@@ -136,11 +142,20 @@ def measures_and_data(
     )
 
 
-def tell_failed_from_empty(notes: Sequence[str], scores: Scores, runs: Mapping[str, Run]) -> list[str]:
+def tell_failed_from_empty(
+    notes: Sequence[str], scores: Scores, runs: Mapping[str, Run], further: Mapping[str, Sequence[Run]]
+) -> list[str]:
     """Return the notes, which then say of queries that a run does not have: failed, or answered with no docs."""
     words: dict[str, str] = {}
-    for name, run in scores.items():
-        asked = runs[name].asked
+    each_run = [
+        scored
+        for name in scores
+        for scored in zip(
+            scores.repetitions.get(name, (scores[name],)), (runs[name], *further.get(name, ())), strict=True
+        )
+    ]
+    for run, ranked in each_run:
+        name, asked = run.name, ranked.asked
         failed = set(() if asked is None else asked.failed)
         n_failed = len(failed.intersection(itertools.compress(run.query_ids, ~run.answered)))
         n, n_missing = len(run.query_ids), run.counts.missing
@@ -174,6 +189,53 @@ def mean_over_answered(system: SystemResult, scores: Scores | None, primary: str
     values = run.column(primary)[np.array([query not in failed for query in run.query_ids])]
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else None
+
+
+def with_spread(system: SystemResult, scores: Scores | None, primary: str) -> SystemResult:
+    """Return a system that was asked several times with its mean in each repetition, and how far these spread."""
+    if not system.repetitions or scores is None or system.name not in scores.repetitions:
+        return system
+    means = means_by_repetition(scores, system.name, primary)
+    return replace(
+        system,
+        repetitions=tuple(
+            replace(each, mean=or_none(mean)) for each, mean in zip(system.repetitions, means, strict=True)
+        ),
+        repeats_itself=system.repeats_itself and scores_repeat(scores, system.name),
+        spread=or_none(spread_of_means(means)),
+    )
+
+
+def notes_on_repeats(systems: Sequence[SystemResult], primary: str, margin: float, *, one_pair: bool) -> Iterator[str]:
+    """Yield which systems repeat themselves, how far the means of the others spread, and which were asked only once."""
+    repeated = [system for system in systems if system.repetitions and not system.is_left_out]
+    for n_times in sorted({system.n_times for system in repeated}):
+        names = [system.name for system in repeated if system.repeats_itself and system.n_times == n_times]
+        if names:
+            yield f"{', '.join(names)}: the same rankings in each of {n_times} repetitions."
+    varying = [system for system in repeated if not system.repeats_itself]
+    for system in varying:
+        words = f"{system.name} was asked {system.n_times} times, and its scores are means over the repetitions"
+        if system.spread is None:
+            yield f"{words}."
+            continue
+        means = ", ".join(show(or_nan(each.mean)) for each in system.repetitions)
+        size = f"{spread_text(system.spread, margin)} from run to run (standard deviation)"
+        yield f"{words}: {primary} is {means}; that changes by {size}."
+        if system.spread > margin > 0 and not one_pair:  # of one pair the verdict says so
+            yield (
+                f"Warning: the {primary} of {system.name} changes by {size}, more than the margin of {margin:g}: a "
+                "difference that small between two single runs says nothing."
+            )
+    if varying:
+        yield (
+            f"Overlap, rankings side by side and checks of unjudged docs are about the first run of "
+            f"{', '.join(system.name for system in varying)}."
+        )
+    once = [system.name for system in systems if not system.repetitions and not system.is_left_out]
+    if varying and once:
+        have = "was asked once, so its spread is" if len(once) == 1 else "were asked once, so their spreads are"
+        yield f"{', '.join(once)} {have} not known."
 
 
 def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) -> RunOverlap | None:
@@ -229,7 +291,7 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
     yield from notes_on_languages(session)
     for system in systems:
         if system.run is None and not system.is_left_out:
-            failed, empty = len(system.failures), system.n_answered
+            failed, empty = system.n_queries - system.n_answered, system.n_answered
             why = [f"{counted(failed, 'query')} failed"] if failed else []
             why += (
                 [f"{counted(empty, 'query')} {'was' if empty == 1 else 'were'} answered with no docs"] if empty else []

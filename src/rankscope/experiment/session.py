@@ -131,12 +131,12 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     """Is called at once with what goes wrong; by default nobody hears of it before the end."""
     stops_at_failure: bool = False
     """Whether the first query that fails ends the run."""
-    running: Sequence[str] = ()
-    """All systems that are run: those that send the same requests over HTTP share them."""
-    asked_by_others: dict[str, set[str]] = field(default_factory=dict)
-    """By system, queries that requests of another one have asked for it in this session."""
-    lost_with_others: dict[str, UnreachableError] = field(default_factory=dict)
-    """By system, why another one that sends the same requests could not be asked at all."""
+    running: Mapping[str, int] = field(default_factory=dict)
+    """All systems that are run, with how often: those that send the same requests over HTTP share them."""
+    asked_by_others: dict[tuple[str, int], set[str]] = field(default_factory=dict)
+    """By system and repetition, queries that requests of another one have asked for it in this session."""
+    lost_with_others: dict[tuple[str, int], UnreachableError] = field(default_factory=dict)
+    """By system and repetition, why another one that sends the same requests could not be asked at all."""
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
@@ -221,13 +221,17 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         return found
 
     @contextmanager
-    def answers(self, configured: ConfiguredSystem, query_ids: Sequence[str]) -> Iterator[AnswerLog]:
-        """Ask a system what it has not been asked before, and give all of its answers."""
+    def answers(
+        self, configured: ConfiguredSystem, query_ids: Sequence[str], repetition: int = 1
+    ) -> Iterator[AnswerLog]:
+        """Ask a system what it has not been asked before in this repetition, and give all of its answers in it."""
         queries = [self.collection.query_of[query] for query in query_ids]
-        asked = self.asked_by_others.get(configured.name, set())
-        with self.store.open(configured.name, configured.fingerprint) as log, ExitStack() as logs:
+        asked = self.asked_by_others.get((configured.name, repetition), set())
+        n_times = self.running.get(configured.name, 1)
+        which = f", repetition {repetition} of {n_times}" if n_times > 1 else ""
+        with self.store.open(configured.name, configured.fingerprint, repetition) as log, ExitStack() as logs:
             self.answer_notes += log.summary.notes
-            lost = self.lost_with_others.get(configured.name)
+            lost = self.lost_with_others.get((configured.name, repetition))
             if lost is not None and not any(query.id in log.summary.answered for query in queries):
                 raise lost
             if any(query.id not in log.summary.answered and query.id not in asked for query in queries):
@@ -243,45 +247,51 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 }
                 if self.has_foreign_ids(configured.name):
                     hooks["check"] = self.texts.checked
-                sharers = list(self._sharers(configured, query_ids, logs))
+                sharers = list(self._sharers(configured, query_ids, logs, repetition))
                 hooks |= {"k": self.depth, "clock": self.clock, "asked": asked, "sharers": sharers}
                 hooks["repeats"] = self.project.keeps_repeats
                 try:
                     for n_done in retrieve_missing(configured.system, queries, log, **hooks):
-                        self.say(f"{configured.name}: searching", n_done, len(queries))
+                        self.say(f"{configured.name}: searching{which}", n_done, len(queries))
                 except UnreachableError as error:
-                    self.lost_with_others |= {sharer.name: error for sharer in sharers}
+                    self.lost_with_others |= {(sharer.name, repetition): error for sharer in sharers}
                     raise
                 peak = memory.peak_bytes()
                 if peak is not None:
                     log.add_memory(peak)
             yield log
 
-    def _sharers(self, configured: ConfiguredSystem, query_ids: Sequence[str], logs: ExitStack) -> Iterator[Sharer]:
+    def _sharers(
+        self, configured: ConfiguredSystem, query_ids: Sequence[str], logs: ExitStack, repetition: int
+    ) -> Iterator[Sharer]:
         """Yield the other systems that are run, send the very same requests, and have queries left to ask."""
         if configured.entry.type != "http" or configured.name in self.choosing:
             return
         from rankscope.systems.http import Http
 
-        for name in self.running:
+        for name, n_times in self.running.items():
             entry = self.project.systems[name]
-            if name == configured.name or entry.type != "http" or entry.sweep:
+            if name == configured.name or entry.type != "http" or entry.sweep or n_times < repetition:
                 continue
             with suppress(UnreachableError):  # it is said when its own turn comes
                 other, first = self.configure(name), configured.system
                 if not (isinstance(first, Http) and isinstance(other.system, Http)):
                     continue
                 if first.sends_requests_of(other.system):
-                    log = logs.enter_context(self.store.open(name, other.fingerprint))
+                    log = logs.enter_context(self.store.open(name, other.fingerprint, repetition))
                     self.answer_notes += log.summary.notes
                     if any(query not in log.summary.answered for query in query_ids):
                         log.add_fit(IndexCost(self.index(other), other.system.index_bytes))
-                        yield Sharer(other.system, log, self.asked_by_others.setdefault(name, set()))
+                        asked = self.asked_by_others.setdefault((name, repetition), set())
+                        yield Sharer(other.system, log, asked)
 
-    def reused_answers(self, summary: AnswerSummary, query_ids: Sequence[str]) -> ReusedAnswers | None:
+    def reused_answers(self, logs: Sequence[AnswerSummary], query_ids: Sequence[str]) -> ReusedAnswers | None:
         """Return which answers to some queries were there before this session began; None where there are none."""
         times = sorted(
-            info.at for query in query_ids if (info := summary.answered.get(query)) and info.at < self.started
+            info.at
+            for log in logs
+            for query in query_ids
+            if (info := log.answered.get(query)) and info.at < self.started
         )
         if not times:
             return None

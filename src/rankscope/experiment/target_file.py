@@ -31,6 +31,7 @@ from rankscope.errors import FormatError, MeasureError, OptionError, did_you_mea
 from rankscope.experiment.collection import Text
 from rankscope.experiment.toml_file import parse_toml, read_text, too_deep
 from rankscope.measures.parse import parse_measures
+from rankscope.measures.spec import Measure
 from rankscope.records import Misfit, Options, as_clause, field_docs, from_builtins, json_schema, replace
 
 KINDS: dict[str, TargetKind] = {
@@ -168,7 +169,7 @@ def given_targets(targets: TargetsLike) -> tuple[Target, ...]:
     if isinstance(targets, str | os.PathLike):
         return load_targets(targets)
     listed = [targets] if isinstance(targets, Target | Mapping) else list(targets)
-    tables = [one for one in listed if not isinstance(one, Target)]
+    tables = [with_measure_name(one) for one in listed if not isinstance(one, Target)]
     read = from_builtins(TargetFile, {"targets": tables}, where="targets", wording=TargetWording())
     from_tables = iter(named_targets(read.targets, where="targets"))
     found = tuple(one if isinstance(one, Target) else next(from_tables) for one in listed)
@@ -176,6 +177,13 @@ def given_targets(targets: TargetsLike) -> tuple[Target, ...]:
         raise OptionError("no targets are given", hint="nothing checked is nothing shown; give at least one")
     refuse_repeated(found, where="targets")
     return found
+
+
+def with_measure_name(table: Any) -> Any:
+    """Return a table of keys whose measure is a name, where it is a value such as `rs.nDCG @ 10`."""
+    if isinstance(table, Mapping) and isinstance(table.get("measure"), Measure):
+        return {**table, "measure": table["measure"].name}
+    return dict(table) if isinstance(table, Mapping) else table
 
 
 def named_targets(options: Sequence[TargetOptions], *, where: str, lines: Sequence[int] = ()) -> tuple[Target, ...]:
@@ -302,7 +310,7 @@ class TargetWording:
 
 
 def target_lines(text: str, targets: Any) -> tuple[int, ...]:
-    """Return the lines of a TOML file on which its targets begin; none where that cannot be told."""
+    """Return the lines of a TOML file on which its targets begin; none where that is not clear."""
     header = re.compile(r"""\s*\[\[\s*(tool\.rankscope\.)?["']?targets["']?\s*\]\]""")
     found = tuple(number for number, line in enumerate(text.splitlines(), 1) if header.match(line))
     # what looks like a table may stand in a text, and tables may be written in one line

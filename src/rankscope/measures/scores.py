@@ -216,6 +216,8 @@ class Scores(Tabular, Rendered, Plotted, LightRecord, Mapping[str, RunScores]):
     """Measures that are left out, as not all runs have them, and the runs that do not; of scores read from files."""
     texts: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     """What was asked, by query, where queries are given."""
+    repetitions: Mapping[str, tuple[RunScores, ...]] = field(default_factory=dict, repr=False)
+    """By system, the scores of every repetition, where it was asked several times; those in `runs` are their means."""
 
     @cached_property
     def by_name(self) -> dict[str, RunScores]:
@@ -295,6 +297,7 @@ class Scores(Tabular, Rendered, Plotted, LightRecord, Mapping[str, RunScores]):
         The queries stay the same, and so do the notes.
         """
         kept, versions = tuple(self[name] for name in runs) or self.runs, self.versions
+        repeated = {run.name: self.repetitions[run.name] for run in kept if run.name in self.repetitions}
         if len(set(runs)) < len(runs):
             raise OptionError(f"a run is named twice: {', '.join(runs)}", hint="name each once")
         if measures is not None:
@@ -307,8 +310,9 @@ class Scores(Tabular, Rendered, Plotted, LightRecord, Mapping[str, RunScores]):
             if not places:
                 raise OptionError("measures names none", hint=f"there are {', '.join(self.measures)}")
             kept = tuple(run.of_measures(places) for run in kept)
+            repeated = {name: tuple(run.of_measures(places) for run in each) for name, each in repeated.items()}
             versions = {name: versions[name] for name in kept[0].measures if name in versions}
-        return replace(self, runs=kept, versions=versions)
+        return replace(self, runs=kept, versions=versions, repetitions=repeated)
 
     def best(self, measure: str | Measure | None = None) -> str:
         """Return the name of the run with the best mean by a measure, by default the first.

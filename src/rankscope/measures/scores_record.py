@@ -142,6 +142,8 @@ class ScoresRecord(Record, kw_only=True):
     """what was asked, by query; empty where queries are not given"""
     answer: str = ""
     """of several runs, which has the best number by the measure that decides, or why none has"""
+    repetitions: dict[str, list[RunScoresRecord]] = msgspec.field(default_factory=dict)
+    """by system, the scores of each repetition where it was asked several times; those in runs are their means"""
 
 
 def scores_record(scores: Scores) -> ScoresRecord:
@@ -168,6 +170,7 @@ def scores_record(scores: Scores) -> ScoresRecord:
         notes=list(scores.notes),
         texts=dict(scores.texts),
         answer=ANSWERS["Scores"](scores),
+        repetitions={name: [_run_record(run) for run in runs] for name, runs in scores.repetitions.items()},
     )
 
 
@@ -227,6 +230,9 @@ def scores_of_record(record: ScoresRecord) -> Scores:
         versions={name: fact.version for name, fact in facts.items() if fact.version is not None},
         notes=tuple(record.notes),
         texts=record.texts,
+        repetitions={
+            name: tuple(_run_scores(run, facts, weight_of) for run in runs) for name, runs in record.repetitions.items()
+        },
     )
 
 

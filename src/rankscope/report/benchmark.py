@@ -32,6 +32,13 @@ from rankscope.report.document import (
     VerdictBlock,
 )
 from rankscope.report.evaluation import best_first, mean_cells, mean_notes, number_cell, primary_of, queries
+from rankscope.report.repetitions import (
+    RUN_TO_RUN,
+    first_runs_of,
+    repetition_sections,
+    spread_cell,
+    varying_systems,
+)
 from rankscope.report.table import Cell, Table
 from rankscope.report.words import query_cells, without_empty
 
@@ -198,15 +205,17 @@ def collection_report(
     costs = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),), folded=True)
     choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
     failures = failure_sections(result, every_reason=every_pair)
+    repetitions = repetition_sections(result, benchmark.project.primary)
     alike: Sequence[Block] = ()
     if with_figures and result.overlap is not None:
         order = None if result.scores is None else list(best_first(result.scores))
         alike = figures("overlap", "overlap", result.overlap, order)
-    shared = [Section("Overlap of the systems", tuple(alike), folded=True)] if alike else []
+    about = first_runs_of(result.scores, result.scores, benchmark.project.primary) if result.scores else ""
+    shared = [Section("Overlap of the systems", tuple(alike), about, folded=True)] if alike else []
     lost: Iterable[Section] = ()
     if every_pair and result.comparison is None and result.scores is not None and result.rankings is not None:
         lost = diagnosis_sections(result.scores, result.rankings, primary=benchmark.project.primary)
-    sections = (*failures, *choices, *lost, *base.sections, costs, *shared)
+    sections = (*failures, *choices, *lost, *base.sections, *repetitions, costs, *shared)
     return replace(base, first_screen=tuple(first), sections=sections)
 
 
@@ -243,7 +252,7 @@ def first_blocks(
     project = benchmark.project
     n_before = next((i for i, block in enumerate(answer, 1) if isinstance(block, Estimates)), len(answer))
     yield from answer[:n_before]
-    yield TableBlock("Quality and cost", quality_table(result))
+    yield TableBlock("Quality and cost", quality_table(result, project.primary))
     if with_figures:
         yield from figures("quality_latency", "collection", result, project.primary)
     yield from answer[n_before:]
@@ -258,8 +267,11 @@ def first_blocks(
 
 def failure_words(system: SystemResult, result: CollectionResult, primary: str) -> str:
     """Say how many queries failed, how many of the others have no docs, and how good those are that did not fail."""
-    n_failed, n_answered, n_empty = len(system.failures), system.n_answered, 0
+    n_failed, n_answered, n_empty = system.n_queries - system.n_answered, system.n_answered, 0
     words = f"{system.name}: {n_failed} of {queries(system.n_queries)} failed"
+    if system.repetitions:
+        times = f"{len(system.failures)} of {system.n_queries * system.n_times} times"
+        words += f" in some of {system.n_times} repetitions, {times} in all,"
     if result.scores is not None and system.name in result.scores:
         words += " and counts 0" if n_failed == 1 else " and count 0"
         n_empty = result.scores[system.name].counts.missing - n_failed
@@ -272,8 +284,9 @@ def failure_words(system: SystemResult, result: CollectionResult, primary: str) 
     if system.primary_over_answered is not None:
         rest = "one" if n_answered == 1 else n_answered
         words += f". Over the {rest} that did not fail, {primary} is {show(system.primary_over_answered)}"
-    if system.kept is not None:
-        words += f". An earlier run without failures was kept: {system.kept}"
+    kept = [each.kept for each in system.repetitions or (system,) if each.kept is not None]
+    if kept:
+        words += f". An earlier run without failures was kept: {', '.join(kept)}"
     return f"{words}. Running again asks only for {'this one' if n_failed == 1 else 'those that failed'}."
 
 
@@ -282,7 +295,10 @@ def reuse_notes(result: CollectionResult) -> Iterator[str]:
         if system.reused is not None:
             n = system.reused.n
             answers = f"{n} of {system.n_queries} queries' answers {'is' if n == 1 else 'are'}"
-            if system.n_queries == 1:
+            if system.repetitions:
+                n_all = system.n_queries * system.n_times
+                answers = f"{n} of {n_all} answers, in {system.n_times} repetitions, {'is' if n == 1 else 'are'}"
+            elif system.n_queries == 1:
                 answers = "its only query's answer is"
             yield f"{system.name}: {answers} from {system.reused.in_words}; --fresh asks again."
 
@@ -318,27 +334,32 @@ def named_after(report: Report, name: str) -> Report:
     )
 
 
-def quality_table(result: CollectionResult) -> Table:
-    """Return means beside costs, the best system first."""
+def quality_table(result: CollectionResult, primary: str) -> Table:
+    """Return means beside costs, the best system first; beside the primary measure how it changes from run to run."""
     scores = None if result.scores is None else best_first(result.scores)
     measures = () if scores is None else scores.measures
     found = {} if scores is None else mean_cells(scores)
     rows = []
+    apart = [RUN_TO_RUN] if scores is not None and varying_systems(result) else []
+    n_before = measures.index(primary) + 1 if apart else 0
     places = {name: i for i, name in enumerate(found)}
     for system in sorted(result.systems, key=lambda system: places.get(system.name, len(places))):
         cells = found.get(system.name) or [Cell("-") for _ in measures]
         costs = [*latency_cells(system.costs, ("p50", "p95")), amount_cell(system.costs.queries_per_second)]
         failed = "left out" if system.is_left_out else str(len(system.failures))
-        rows.append([Cell(system.name), *cells, *costs, Cell(failed)])
+        spread = [spread_cell(system.spread)] if apart else []
+        rows.append([Cell(system.name), *cells[:n_before], *spread, *cells[n_before:], *costs, Cell(failed)])
     weighted = "" if scores is None or scores.weighted_by is None else f", weighted by {scores.weighted_by}"
     notes = (
         f"{size_words(result)}; means over queries{weighted}, one that failed or has no docs counts 0",
         LATENCY_NOTE,
         *(() if scores is None else mean_notes(scores)),
+        *([f"{RUN_TO_RUN}: the standard deviation of {primary} between repetitions"] if apart else []),
         *shared_request_notes(result),
     )
     kept = ("p50 ms",) if scores is None else (primary_of(scores), "p50 ms")
-    return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes, keep=kept)
+    means = [*measures[:n_before], *apart, *measures[n_before:]]
+    return Table(["system", *means, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes, keep=kept)
 
 
 def latency_cells(costs: Costs, names: Sequence[str]) -> list[Cell]:
@@ -448,7 +469,13 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
     reasons: list[str] = []
     for system in result.systems:
         rows += [
-            [Cell(system.name), *query_cells(one.query, one.text), Cell(one.reason), Cell(str(one.attempts))]
+            [
+                Cell(system.name),
+                *query_cells(one.query, one.text),
+                Cell(str(one.repetition) if system.repetitions else ""),
+                Cell(one.reason),
+                Cell(str(one.attempts)),
+            ]
             for one in system.failures
         ]
         alike: dict[str, list[str]] = {}  # reasons that differ in numbers and quoted texts alone; the first is shown
@@ -464,7 +491,8 @@ def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterato
             others = "another reason" if n_other == 1 else f"{n_other} other reasons"
             reasons.append(f"{system.name}: and {n_more} more, for {others}; --details lists all.")
     if rows:
-        header = ["system", "query", "id", "reason", "attempts"]
-        table = without_empty(Table(header, rows, n_name_columns=4, keep=("query", "reason")), "id")
+        header = ["system", "query", "id", "repetition", "reason", "attempts"]
+        table = Table(header, rows, n_name_columns=5, keep=("query", "reason"))
+        table = without_empty(table, "id", "repetition")
         failed = TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)
         yield Section("Failures", (Bullets("Why", tuple(reasons)), failed))

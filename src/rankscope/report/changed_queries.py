@@ -13,6 +13,7 @@ from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report.document import ChangedQueries, ChangedQuery
+from rankscope.report.repetitions import first_repetition_of, varies
 from rankscope.report.words import LONGEST_TEXT
 
 FURTHER = 15
@@ -30,7 +31,7 @@ def changed_queries(comparison: Comparison, pair: PairResult) -> Iterator[Change
     both = dict(zip(WORDS_FOR, changes_of(comparison, group, pair), strict=True))
     n_first = max(len(pair.worst or ()), len(pair.best or ()), SHOWN_SIDES)
     further = []
-    note = how_to_see(comparison, group, pair)
+    note = " ".join(filter(None, (first_repetition_of(comparison, pair), how_to_see(comparison, group, pair))))
     for name, changes in both.items():
         if not changes:
             continue
@@ -56,9 +57,16 @@ def changed_query(pair: PairResult, change: QueryChange, sides: SideBySide | Non
         before=change.a,
         after=change.b,
         mark="better" if pair.sign * change.delta > 0 else "worse",
-        why=what_moved(change, pair) if sides is None else what_happened(sides, pair.sign),
+        why=why_of(pair, change, sides),
         sides=sides,
     )
+
+
+def why_of(pair: PairResult, change: QueryChange, sides: SideBySide | None) -> str:
+    """Say what happened to a query; nothing where the rankings are of one repetition and do not show the change."""
+    if sides is None:
+        return what_moved(change, pair)
+    return what_happened(sides, pair.sign) if (sides.difference or 0.0) * change.delta > 0 else ""
 
 
 def how_to_see(comparison: Comparison, group: QueryGroup, pair: PairResult) -> str:
@@ -76,7 +84,7 @@ def how_to_see(comparison: Comparison, group: QueryGroup, pair: PairResult) -> s
         command += f" --language {shlex.quote(value)}"
     elif group.name is not None and not group.pooled:
         return f"Both rankings of any query: {command} --query ID"
-    if not group.uncounted:
+    if not group.uncounted and not varies(pair):
         return f"Both rankings of any query: {command} --loss 1 for the first loss, --gain 1 or --query ID for others."
     return f"Both rankings of any query: {command} --query ID"
 

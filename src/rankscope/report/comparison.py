@@ -28,6 +28,7 @@ from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
+from rankscope.report import repetitions as repeated
 from rankscope.report.changed_queries import changed_queries
 from rankscope.report.charts import figures
 from rankscope.report.diagnosis_section import compared_sections, diagnosed_systems
@@ -63,6 +64,8 @@ MANY_SCORES = 30_000
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
+TELLING = (" left out", "rests on", "From run to run")
+"""Words of cautions that stand beside a table of verdicts."""
 MANY_LOOKS = 10
 """From so many comparisons on the same queries on, a reader is warned."""
 NOT_DISTINGUISHED = "marked as best: the best mean, and those that the verdicts do not distinguish from it"
@@ -216,7 +219,7 @@ def reason_lines(comparison: Comparison, group: QueryGroup) -> Iterator[str]:
             words.append(f"{verdict.text} {verdict.reason}")
         if verdict.code == "too_few":
             words.append(wording.small_set_words(item))
-        words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
+        words += [caution for caution in verdict.cautions if any(each in caution for each in TELLING)]
         if item.unjudged is not None and item.unjudged.strength == "cautious":
             words += wording.unjudged_words(verdict.code, item)
         words += parts.missing_words(item, comparison.texts)
@@ -374,6 +377,7 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
         else:
             times = f"{mde / pair.margin:.1f} times {parts.whose_margin(comparison)}"
             yield doc.Signal("Sensitivity", "look", f"{found}: {times}.")
+    yield from repeated.run_to_run_signal(pair, parts.whose_margin(comparison))
     yield judged_signal(pair)
     if comparison.look is not None:
         yield look_signal(comparison.look)
@@ -387,9 +391,7 @@ def look_signal(look: int) -> doc.Signal:
     words = f"The {look}{ending} comparison on these queries; p-values and intervals do not correct for earlier ones."
     if look < MANY_LOOKS:
         return doc.Signal("Looks", "note", words)
-    return doc.Signal(
-        "Looks", "look", f"{words} What wins may have been fitted to them: confirm it on new queries."
-    )
+    return doc.Signal("Looks", "look", f"{words} What wins may have been fitted to them: confirm it on new queries.")
 
 
 def judged_signal(pair: PairResult) -> doc.Signal:
@@ -420,17 +422,19 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
     other = [] if comparison.baseline else ["against"]
     pair, best = pairs[0], best_systems(comparison, group)
     level, digits = wording.level_words(pair), parts.column_digits(pairs)
-    header = ["system", *other, "verdict", comparison.primary, "Δ", level, "p (adj.)", "d_z", "W / T / L"]
+    spreads = repeated.pair_cells(pairs)
+    apart = [repeated.RUN_TO_RUN] if spreads[0] else []
+    header = ["system", *other, "verdict", comparison.primary, "Δ", level, *apart, "p (adj.)", "d_z", "W / T / L"]
     rows = [
         [
             Cell(c.b),
             *(Cell(c.a) for _ in other),
             Cell(wording.short_words(c.final_verdict.code, c)),
             replace(number_cell(or_nan(c.mean.b), None), best=not other and c.b in best),
-            *parts.difference_cells(c, digits),
+            *parts.difference_cells(c, digits, spread=spread),
             *parts.effect_cells(c),
         ]
-        for c in pairs
+        for c, spread in zip(pairs, spreads, strict=True)
     ]
     own = next((place for place in group.leaderboard if place.system == comparison.baseline), None)
     if own is not None:
@@ -444,7 +448,7 @@ def verdict_table(comparison: Comparison, group: QueryGroup, pairs: Sequence[Pai
         n_words += f" in {max(c.n_units for c in pairs)} clusters"
     family = f"{CORRECTIONS.summary(comparison.correction)}, {counted(pair.p.family_size, 'comparison')}"
     against = f"Δ against {comparison.baseline or 'the other'}, {wording.measure_words(pair)}, {n_words}"
-    notes = [f"{against}; verdict, interval and p come from one critical value: {family}"]
+    notes = [f"{against}; verdict, interval and p come from one critical value: {family}", *repeated.pair_notes(pairs)]
     still = sum(not c.differs for c in pairs)
     if still:
         verb = "takes" if still == 1 else "take"
@@ -544,10 +548,11 @@ def changed_section(comparison: Comparison, group: QueryGroup, pairs: Sequence[P
         if not block.folded
     ]
     if blocks:
-        title = f"{pair.b} against {pair.a}"
-        below = f"Both rankings of each query are further down, in “{parts.in_group(title, group)}”."
+        title = parts.in_group(f"{pair.b} against {pair.a}", group)
+        below = f"Both rankings of each query are further down, in “{title}”."
         where = below if pair in pairs[:DETAILED] else ""
-        yield doc.Section(parts.in_group(f"Queries that changed, {title}", group), tuple(blocks), intro=where)
+        title = parts.in_group(f"Queries that changed, {pair.b} vs {pair.a}", group)
+        yield doc.Section(title, tuple(blocks), intro=where)
 
 
 def sections_of_pairs(

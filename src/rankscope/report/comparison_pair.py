@@ -45,6 +45,14 @@ from rankscope.report.document import (
     VerdictBlock,
 )
 from rankscope.report.evaluation import number_cell, queries
+from rankscope.report.repetitions import (
+    RUN_TO_RUN,
+    first_run_words,
+    pair_cells,
+    pair_notes,
+    run_to_run_fact,
+    varies,
+)
 from rankscope.report.table import Cell, Table
 from rankscope.report.words import doc_cells, query_cells, without_empty
 from rankscope.stats.family import CORRECTIONS
@@ -103,6 +111,7 @@ def facts_of(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Fac
         facts.append(Fact(f"{measure_words(pair)}, {pair.a} → {pair.b}", f"{a:.{digits}f} → {b:.{digits}f}", share))
     if pair.delta is not None:
         facts.append(Fact("Difference", with_sign(pair.delta, pair), interval_words(pair)))
+    facts += run_to_run_fact(pair)
     if pair.n_queries:
         tally = f"{pair.wins} / {pair.ties} / {pair.losses}"
         facts.append(Fact("Queries won / tied / lost", tally, f"of {pair.n_queries}, by {pair.b}"))
@@ -171,13 +180,15 @@ def column_digits(pairs: Iterable[PairResult | Stratum]) -> int:
     return max((decimals(pair) for pair in pairs if pair.standard_error or pair.delta), default=3)
 
 
-def difference_cells(pair: PairResult | Stratum, digits: int, what: str = "") -> list[Cell]:
-    """Return a difference, the interval that decides, and p with what it is, as tables show them."""
+def difference_cells(
+    pair: PairResult | Stratum, digits: int, what: str = "", *, spread: Sequence[Cell] = ()
+) -> list[Cell]:
+    """Return a difference, the interval that decides, its spread from run to run, and p with what it is."""
     interval = "-"
     if pair.ci.low is not None and pair.standard_error:
         interval = f"[{with_sign(pair.ci.low, pair, digits)}, {with_sign(pair.ci.high, pair, digits)}]"
     p = p_text(pair.p.adjusted) + what
-    return [Cell(with_sign(pair.delta, pair, digits), raw=raw(pair.delta)), Cell(interval), Cell(p)]
+    return [Cell(with_sign(pair.delta, pair, digits), raw=raw(pair.delta)), Cell(interval), *spread, Cell(p)]
 
 
 def effect_cells(pair: PairResult) -> list[Cell]:
@@ -198,20 +209,21 @@ def p_text(p: float | None) -> str:
 
 def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Table:
     all_measures = (pair, *group.exploratory(pair))
-    rows, digits = [], column_digits(all_measures)
-    for each in all_measures:
+    rows, digits, spreads = [], column_digits(all_measures), pair_cells(all_measures)
+    for each, spread in zip(all_measures, spreads, strict=True):
         tested, is_primary = each.p.adjusted is not None, each.role == "primary"
         rows.append(
             [
                 Cell(f"{each.measure}{' (primary)' if is_primary else ''}{' ↓' if each.lower_is_better else ''}"),
                 *(Cell("-" if v is None else f"{v:.{digits}f}", raw=raw(v)) for v in (each.mean.a, each.mean.b)),
-                *difference_cells(each, digits, " explor." if tested and not is_primary else ""),
+                *difference_cells(each, digits, " explor." if tested and not is_primary else "", spread=spread),
                 *(effect_cells(each) if tested else (Cell("-"), Cell("-"))),
             ]
         )
     level = f"{pair.ci.level * 100:.4g}% CI"
-    header = ["measure", pair.a, pair.b, "Δ", level, "p (adj.)", "effect d_z", "W / T / L"]
-    notes = tuple(p_notes(comparison, all_measures))
+    apart = [RUN_TO_RUN] if spreads[0] else []
+    header = ["measure", pair.a, pair.b, "Δ", level, *apart, "p (adj.)", "effect d_z", "W / T / L"]
+    notes = (*p_notes(comparison, all_measures), *pair_notes(all_measures))
     return Table(header, rows, notes=notes, optional=("effect d_z", "W / T / L"), keep=(pair.b, "Δ"))
 
 
@@ -357,8 +369,8 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
 
     A mean of reciprocal ranks hides it: from rank 1 to 2 is as far as from rank 2 to never.
     """
-    if pair.measure.partition("@")[0].partition("(")[0] != "RR":
-        return
+    if pair.measure.partition("@")[0].partition("(")[0] != "RR" or varies(pair):
+        return  # the mean over repetitions is no rank
     _, *scores = pair_scores(comparison, pair)
     counts = [count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))) for values in scores]
     rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(RANK_BANDS, *counts, strict=True)]
@@ -426,7 +438,8 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
         "the mean over queries; the parts add up"
     )
     change = f"part of Δ {pair.measure}"
-    table = Table(["docs that are", "docs", change], rows, notes=(note,), keep=(change,))
+    notes = tuple(filter(None, (note, first_run_words(pair))))
+    table = Table(["docs that are", "docs", change], rows, notes=notes, keep=(change,))
     yield TableBlock("Why it moved", table)
 
     both = (movement.by_rank.a, movement.by_rank.b)
@@ -439,7 +452,8 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
     deeper = [float(np.sum(values[SHOWN_RANKS:])) for values in both]
     if any(deeper):
         rows.append([Cell("below"), *(Cell(f"{x:.4f}") for x in deeper), Cell(f"{deeper[1] - deeper[0]:+.4f}")])
-    table = Table(["rank", pair.a, pair.b, "Δ"], rows, notes=(f"parts of the mean {pair.measure}",))
+    notes = tuple(filter(None, (f"parts of the mean {pair.measure}", first_run_words(pair))))
+    table = Table(["rank", pair.a, pair.b, "Δ"], rows, notes=notes)
     yield TableBlock("Where in the ranking the scores come from", table)
 
     rows = [
@@ -479,7 +493,8 @@ def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
     note = f"covers unjudged docs among {among} of the two systems; judging other docs could change scores too. " + (
         "Both cases are possible." if bounds.exact else "The cases are safe limits, but may be too far apart."
     )
-    yield TableBlock(f"If the unjudged docs among {among} were …", Table(["unjudged docs", "Δ"], rows, notes=(note,)))
+    about = tuple(filter(None, (note, first_run_words(pair))))
+    yield TableBlock(f"If the unjudged docs among {among} were …", Table(["unjudged docs", "Δ"], rows, notes=about))
     if pair.settle:
         rows = [
             [

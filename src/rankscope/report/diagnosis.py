@@ -164,7 +164,7 @@ def finding_blocks(diagnosis: Diagnosis) -> Iterator[Bullets]:
     said = {finding.code for finding in advised(diagnosis)}
     for finding in diagnosis.findings:
         concerned = count_and_share(finding.n_queries, finding.of_queries, "queries")
-        examples = [f"{query_words(one.query, one.query_text)}: {one.text}" for one in finding.examples]
+        examples = [f"{query_words(one.query, one.query_text)}: {one.words}" for one in finding.examples]
         helps = [] if finding.code in said else [f"what usually helps: {finding.helps}"]
         yield Bullets(
             f"{sentence(finding.severity)}: {finding.what}",

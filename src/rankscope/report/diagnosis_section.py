@@ -19,6 +19,7 @@ from rankscope.report.charts.sources import RunData, better_of
 from rankscope.report.diagnosis import answer_block, shares_block, shares_of, steps_blocks, worst_blocks
 from rankscope.report.document import Block, Paragraph, Section, TableBlock
 from rankscope.report.evaluation import primary_of, queries
+from rankscope.report.repetitions import first_runs_of
 from rankscope.report.table import Cell, Table
 
 FEW_RUNS = 3
@@ -68,7 +69,8 @@ def diagnosis_sections(scores: Scores, rankings: Rankings, *, primary: str) -> I
     if len(scores) > len(names) and found:
         blocks.append(Paragraph(others_words([name for name in scores if name not in names])))
     if found:
-        yield Section(TITLE, tuple(blocks), intro=intro_of(found[0], weighted_by=scores.weighted_by))
+        intro = f"{intro_of(found[0], weighted_by=scores.weighted_by)} {first_runs_of(scores, names, primary)}".rstrip()
+        yield Section(TITLE, tuple(blocks), intro=intro)
 
 
 def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Section]:
@@ -100,7 +102,9 @@ def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Sec
         blocks.append(Paragraph(others_words(others)))
     title = "What is still lost, and what usually helps"
     title = f"{title}, {group.name}" if group.name else title
-    yield Section(title, tuple(blocks), intro=intro_of(best, weighted_by=comparison.weights))
+    about = first_runs_of(comparison.scores, [one.run for one in found], comparison.primary)
+    intro = f"{intro_of(best, weighted_by=comparison.weights)} {about}".rstrip()
+    yield Section(title, tuple(blocks), intro=intro)
 
 
 def diagnosed_systems(comparison: Comparison, group: QueryGroup) -> list[str]:

@@ -45,6 +45,10 @@ TERMS: dict[str, tuple[str, str]] = {
         """The differences are drawn again many times from those that were seen, to learn how much chance can move the
         mean.""",
     ),
+    "run to run": (
+        r"[Rr]un to run",
+        """How much a mean changes when the same system is asked again: the standard deviation between repetitions.""",
+    ),
     "exploratory": (
         r"[Ee]xploratory|explor\.",
         """To find ideas, not to prove them: looked at beside the one question that was asked, so findings by chance

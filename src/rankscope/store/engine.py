@@ -49,7 +49,9 @@ class StoreLocation(Record):
 
     def __str__(self) -> str:
         """Return the place as it may be printed: without a password."""
-        return str(self.path) if self.path is not None else sa.make_url(self.url).render_as_string(hide_password=True)
+        if self.path is not None:
+            return str(self.path)
+        return sa.make_url(self.url).set(drivername="postgresql").render_as_string(hide_password=True)
 
     @property
     def exists(self) -> bool:

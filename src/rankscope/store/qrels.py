@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,17 +60,18 @@ class QrelsTable:
     ) -> StoredQrels:
         """Keep judgments as the newest of their name; where the newest are these, they are returned as they are."""
         data, now = qrels_bytes(qrels.rows), self.store.clock()
-        counts = {"n_queries": len(qrels), "n_judgments": len(qrels.rows)}
+        known = {"n_queries": len(qrels), "n_judgments": len(qrels.rows), **(facts or {})}
+        known = json.loads(canonical_json(known))
         with self.store.writing() as connection:
             sha256 = put_blob(connection, data, kind="qrels", now=now)
             newest = connection.execute(newest_of(name)).first()
-            if newest is not None and (newest.judgments_sha256, newest.kind) == (sha256, kind):
+            if newest is not None and (newest.judgments_sha256, newest.kind, newest.facts) == (sha256, kind, known):
                 return stored_qrels(newest)
             # with the one before in it, judgments that are taken back to what they were are the newest again
             content = [sha256, name, kind, None if newest is None else newest.digest]
             digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
             row = {"digest": digest, "judgments_sha256": sha256, "name": name, "kind": kind, "stored": now}
-            insert_if_new(connection, qrels_table, {**row, "facts": {**counts, **(facts or {})}})
+            insert_if_new(connection, qrels_table, {**row, "facts": known})
             return stored_qrels(connection.execute(_COLUMNS.where(qrels_table.c.digest == digest)).one())
 
     def list(self, *, name: str | None = None) -> tuple[StoredQrels, ...]:
@@ -81,13 +83,15 @@ class QrelsTable:
     def find(self, reference: str) -> StoredQrels:
         """Return the newest snapshot of a name, or the one with a number or the beginning of a hash."""
         with self.store.reading() as connection:
-            row = connection.execute(newest_of(reference)).first()
-            if row is None and reference.isdigit() and len(reference) < 8:
-                row = connection.execute(_COLUMNS.where(qrels_table.c.id == int(reference))).first()
-            elif row is None and re.fullmatch("[0-9a-f]{4,64}", reference):
-                row = connection.execute(_COLUMNS.where(qrels_table.c.digest.startswith(reference))).first()
-        if row is not None:
-            return stored_qrels(row)
+            rows = connection.execute(newest_of(reference)).all()
+            if not rows and re.fullmatch("[0-9]{1,7}", reference):
+                rows = connection.execute(_COLUMNS.where(qrels_table.c.id == int(reference))).all()
+            if not rows and re.fullmatch("[0-9a-f]{4,64}", reference):
+                rows = connection.execute(_COLUMNS.where(qrels_table.c.digest.startswith(reference)).limit(2)).all()
+        if len(rows) > 1:
+            raise UnknownNameError(f"several qrels begin with {reference}", hint="give more of the hash")
+        if rows:
+            return stored_qrels(rows[0])
         known = sorted({each.name for each in self.list()})
         hint = did_you_mean(reference, known) or (f"there are {', '.join(known)}" if known else "")
         raise UnknownNameError(f"the store has no qrels {reference!r}", hint=hint)

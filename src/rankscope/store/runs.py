@@ -17,6 +17,7 @@ from rankscope.data.sources import Origin
 from rankscope.errors import InputError, UnknownNameError, did_you_mean
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import RunRows
+from rankscope.printable import counted
 from rankscope.records import Record, from_builtins, to_builtins
 from rankscope.store.blobs import get_blob, insert_if_new, put_blob, row_dict
 from rankscope.store.columns import ByteReader, ByteWriter, run_bytes, run_rows_of, texts_bytes, texts_of
@@ -70,6 +71,8 @@ class RunDetails(Record, kw_only=True):
     """How it was scored: every policy, by name."""
     repetition: int = 1
     """Which of several repetitions it is, from 1."""
+    n_repetitions: int = 1
+    """How often the system was asked all queries."""
     note: str = ""
 
 
@@ -195,6 +198,7 @@ class RunTable:
                 "collection_version_id": version,
                 "asked_sha256": asked,
                 "latencies_sha256": latencies,
+                "repetition": facts.details.repetition,
                 "facts": to_builtins(facts.details),
                 "started": facts.started,
             }
@@ -205,10 +209,19 @@ class RunTable:
             return stored_run(connection.execute(same).one())
 
     def list(
-        self, *, system: str | None = None, collection: str | None = None, last: int | None = None
+        self,
+        *,
+        system: str | None = None,
+        collection: str | None = None,
+        last: int | None = None,
+        repetitions: bool = False,
     ) -> tuple[StoredRun, ...]:
-        """Return the runs of a system, of a collection or all, the oldest first; `last`: only so many of the newest."""
-        wanted = filtered(_COLUMNS, system, collection).order_by(run_table.c.started.desc(), run_table.c.id.desc())
+        """Return the runs of a system, of a collection or all, the oldest first; `last`: only so many of the newest.
+
+        Of a system that was asked several times, the first stands for all, unless `repetitions` are asked for.
+        """
+        columns = _COLUMNS if repetitions else _COLUMNS.where(run_table.c.repetition == 1)
+        wanted = filtered(columns, system, collection).order_by(run_table.c.started.desc(), run_table.c.id.desc())
         with self.store.reading() as connection:
             rows = connection.execute(wanted.limit(last)).all()
         return tuple(stored_run(row) for row in reversed(rows))
@@ -233,19 +246,22 @@ class RunTable:
             tagged = tagged_run(connection, reference)
             if tagged is not None:
                 return stored_run(connection.execute(_COLUMNS.where(run_table.c.id == tagged)).one())
-            named = re.fullmatch(r"(.*?)(?:~(\d{1,9}))?", reference, re.DOTALL)
-            name, back = (named[1], int(named[2] or 0)) if named else (reference, 0)
-            newest = filtered(_COLUMNS, name, collection).order_by(run_table.c.started.desc(), run_table.c.id.desc())
-            rows = connection.execute(newest.limit(back + 1)).all()
-            if rows:
-                if len(rows) <= back:
-                    raise UnknownNameError(f"{name} has only {len(rows)} stored runs, so there is no {reference}")
-                found = rows[back]
-                check_one_collection(connection, name, collection)
-                return stored_run(found)
-            if reference.isdigit() and len(reference) < SHORT:
+            before = re.fullmatch(r"(.+)~([0-9]{1,9})", reference, re.DOTALL)
+            name = reference
+            for name, back in [(reference, 0)] + ([(before[1], int(before[2]))] if before else []):
+                first = filtered(_COLUMNS.where(run_table.c.repetition == 1), name, collection)
+                newest = first.order_by(run_table.c.started.desc(), run_table.c.id.desc())
+                rows = connection.execute(newest.limit(back + 1)).all()
+                if rows:
+                    check_one_collection(connection, name, collection)
+                    if len(rows) <= back:
+                        raise UnknownNameError(
+                            f"there is no {reference}: {name} has {counted(len(rows), 'stored run')}"
+                        )
+                    return stored_run(rows[back])
+            if re.fullmatch("[0-9]{1,7}", reference):
                 rows = connection.execute(_COLUMNS.where(run_table.c.id == int(reference))).all()
-            elif re.fullmatch("[0-9a-f]{4,64}", reference):
+            if not rows and re.fullmatch("[0-9a-f]{4,64}", reference):
                 rows = connection.execute(_COLUMNS.where(run_table.c.digest.startswith(reference)).limit(2)).all()
             if len(rows) > 1:
                 raise UnknownNameError(f"several runs begin with {reference}", hint="give more of the hash")

@@ -6,6 +6,7 @@ judgments, results of targets and alerts are only ever added to; the newest row 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from typing import Any
@@ -56,8 +57,16 @@ class JsonText(TypeDecorator[Any]):
 
 
 def canonical_json(value: Any) -> str:
-    """Return the one JSON text that equal values have, from which hashes are made."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    """Return the one JSON text that equal values have, from which hashes are made.
+
+    Options from a project file may hold dates, which become texts, and infinity, which Python writes and reads.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+
+
+def text_sha256(text: str) -> str:
+    """Return what stands for a text of any length, such as an id: PostgreSQL's indexes refuse long ones."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 metadata = sa.MetaData(
@@ -136,21 +145,23 @@ query = table(
     "query",
     number(),
     sa.Column("queries_sha256", _SHA, nullable=False),
+    sa.Column("place", sa.Integer, nullable=False),
     text("query"),
     text("text", nullable=True),
     json_value("attributes"),
-    sa.UniqueConstraint("queries_sha256", "query"),
+    sa.UniqueConstraint("queries_sha256", "place"),
 )
 doc = table(
     "doc",
     number(),
     reference("collection_id", "collection.id"),
     text("doc"),
+    sa.Column("doc_sha256", _SHA, nullable=False),
     sa.Column("sha256", _SHA, nullable=False),
     text("title"),
     text("text"),
     json_value("fields"),
-    sa.UniqueConstraint("collection_id", "doc", "sha256"),
+    sa.UniqueConstraint("collection_id", "doc_sha256", "sha256"),
 )
 
 system = table("system", number(), text("name"), text("type"), sa.UniqueConstraint("name", "type"))
@@ -171,6 +182,7 @@ run = table(
     reference("collection_version_id", "collection_version.id"),
     reference("asked_sha256", "blob.sha256"),
     reference("latencies_sha256", "blob.sha256", nullable=True),
+    sa.Column("repetition", sa.Integer, nullable=False),
     json_value("facts"),
     time("started"),
     time("stored"),
@@ -253,7 +265,7 @@ judgment = table(
     json_value("value"),
     time("stored"),
     sa.UniqueConstraint("uuid"),
-    sa.Index("ix_judgment_collection_query", "collection", "query", "doc"),
+    sa.Index("ix_judgment_collection", "collection", "task"),
 )
 
 alert = table(

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankscope.records import Record
 from rankscope.store.blobs import insert_all_new, insert_if_new
-from rankscope.store.schema import canonical_json, collection, doc, query
+from rankscope.store.schema import canonical_json, collection, doc, query, text_sha256
 
 if TYPE_CHECKING:
     from rankscope.store.store import Store
@@ -47,8 +47,14 @@ def put_queries(connection: sa.Connection, queries: Mapping[str, StoredQuery]) -
             connection,
             query,
             [
-                {"queries_sha256": sha256, "query": name, "text": each.text, "attributes": each.attributes}
-                for name, each in queries.items()
+                {
+                    "queries_sha256": sha256,
+                    "place": place,
+                    "query": name,
+                    "text": each.text,
+                    "attributes": each.attributes,
+                }
+                for place, (name, each) in enumerate(queries.items())
             ],
         )
     return sha256
@@ -59,7 +65,8 @@ def put_docs(connection: sa.Connection, collection_id: int, docs: Mapping[str, S
     for name, each in docs.items():
         row = {"title": each.title, "text": each.text[:MAX_TEXT], "fields": each.fields}
         sha256 = hashlib.sha256(canonical_json(row).encode()).hexdigest()
-        rows.append({"collection_id": collection_id, "doc": name, "sha256": sha256, **row})
+        key = {"collection_id": collection_id, "doc_sha256": text_sha256(name), "sha256": sha256}
+        rows.append({**key, "doc": name, **row})
     insert_all_new(connection, doc, rows)
 
 
@@ -71,7 +78,7 @@ class TextTable:
 
     def queries(self, sha256: str) -> dict[str, StoredQuery]:
         """Return the queries of a version of a collection, in the order given."""
-        wanted = sa.select(query).where(query.c.queries_sha256 == sha256).order_by(query.c.id)
+        wanted = sa.select(query).where(query.c.queries_sha256 == sha256).order_by(query.c.place)
         with self.store.reading() as connection:
             return {row.query: StoredQuery(row.text, row.attributes) for row in connection.execute(wanted)}
 
@@ -87,14 +94,14 @@ class TextTable:
 
     def docs(self, collection_name: str, names: Iterable[str]) -> dict[str, StoredDoc]:
         """Return what is known of docs, by id; of one that was changed, what came last."""
-        wanted = list(dict.fromkeys(names))
+        wanted = [text_sha256(name) for name in dict.fromkeys(names)]
         found: dict[str, StoredDoc] = {}
         with self.store.reading() as connection:
             for at in range(0, len(wanted), AT_A_TIME):
                 rows = connection.execute(
                     sa.select(doc)
                     .join(collection)
-                    .where(collection.c.name == collection_name, doc.c.doc.in_(wanted[at : at + AT_A_TIME]))
+                    .where(collection.c.name == collection_name, doc.c.doc_sha256.in_(wanted[at : at + AT_A_TIME]))
                     .order_by(doc.c.id)
                 )
                 found |= {row.doc: StoredDoc(row.title, row.text, row.fields) for row in rows}

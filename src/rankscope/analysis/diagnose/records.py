@@ -35,7 +35,7 @@ class FindingExample(Record):
     query: str
     numbers: Mapping[str, float | int | None]
     """What is known of the query, by name."""
-    text: str
+    words: str
     """The same in words that may change between versions."""
     query_text: str = ""
     """What was asked; empty where it is not known."""

@@ -145,11 +145,11 @@ class Found(Record):
 
 
 def passes(words: str, value: float | None = None) -> Found:
-    return Found(passed=True, words=words, value=value)
+    return Found(passed=True, words=words, value=None if value is None else float(value))
 
 
 def fails(words: str, value: float | None = None, instead: tuple[Instead, ...] = ()) -> Found:
-    return Found(passed=False, words=words, value=value, instead=instead)
+    return Found(passed=False, words=words, value=None if value is None else float(value), instead=instead)
 
 
 def decided(target: Target, found: Found, *, run: str, text: str, today: date, collection: str) -> TargetResult:

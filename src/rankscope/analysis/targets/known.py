@@ -132,22 +132,22 @@ class Known:
 
     def check(self, targets: Sequence[Target]) -> None:
         """Refuse targets on queries, strata or runs that do not exist; all that are wrong are named."""
-        problems: list[Problem] = []
+        problems: list[UnknownName] = []
         for target in targets:
             problems += (
-                Problem(target.name, f"there is no run {name!r}", name, self.runs)
+                UnknownName(target.name, f"there is no run {name!r}", name, self.runs)
                 for name in target.only
                 if name not in self.runs
             )
             if target.query is not None and not self.has_query(target.query):
                 what = f"query {target.query!r} is neither judged nor asked nor answered"
-                problems.append(Problem(target.name, what, target.query, self.query_ids))
+                problems.append(UnknownName(target.name, what, target.query, self.query_ids))
             problems += self.stratum_problems(target)
         raise_problems(
             problems, "check the ids, or give the queries (--queries)" if self.queries is None else "check the ids"
         )
 
-    def stratum_problems(self, target: Target) -> Iterator[Problem]:
+    def stratum_problems(self, target: Target) -> Iterator[UnknownName]:
         if not target.stratum:
             return
         if self.queries is None:
@@ -162,10 +162,10 @@ class Known:
                 raise InputError(f"target {target.name!r}: {error.message}", hint=error.hint) from error
             values = dict.fromkeys(stratum_text(one) for cell in column.values() for one in values_in(cell))
             if value not in values:
-                yield Problem(target.name, f"no query has {name} = {value}", value, values)
+                yield UnknownName(target.name, f"no query has {name} = {value}", value, values)
                 return
         if not self.queries_in(target):
-            yield Problem(target.name, f"no query has {target.where}")
+            yield UnknownName(target.name, f"no query has {target.where}")
 
     def check_docs(self, targets: Sequence[Target]) -> None:
         """Refuse targets on docs that do not exist, or by a field that the docs do not have."""
@@ -191,7 +191,7 @@ class Known:
             what = "is neither judged nor in any run"
             hint = "check the id; where it is right, give the docs (--docs FILE), which say that there is such a doc"
         problems = [
-            Problem(target.name, f"doc {doc!r} {what}", doc, ids)
+            UnknownName(target.name, f"doc {doc!r} {what}", doc, ids)
             for target in targets
             for doc in target.docs
             if doc not in ids
@@ -206,7 +206,7 @@ class Known:
         return judged.union(*(run.rows.doc for run in self.runs.values()))
 
 
-class Problem(LightRecord, eq=False):
+class UnknownName(LightRecord, eq=False):
     """Something that a target names and that does not exist."""
 
     target: str
@@ -215,7 +215,7 @@ class Problem(LightRecord, eq=False):
     candidates: Collection[str] = ()
 
 
-def raise_problems(problems: Sequence[Problem], hint: str) -> None:
+def raise_problems(problems: Sequence[UnknownName], hint: str) -> None:
     if not problems:
         return
     lines = [f"target {one.target!r}: {one.what}" for one in problems[:N_PROBLEMS]]

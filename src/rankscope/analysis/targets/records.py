@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from rankscope.printable import counted
-from rankscope.records import Record, StoredRecord
+from rankscope.records import Record, StoredRecord, to_builtins
 from rankscope.shown import VIEWS, Rendered, Tabular
 
 TargetKind = Literal["docs", "one_of", "never", "distinct", "measure"]
@@ -74,9 +74,11 @@ class Target(Record, kw_only=True):
         return ", ".join(f"{name} = {value}" for name, value in self.stratum.items()) or "all queries"
 
     def is_quarantined(self, today: date) -> bool:
+        """Tell whether it may fail on that day without failing the check."""
         return self.quarantine_until is not None and today <= self.quarantine_until
 
     def quarantine_ended(self, today: date) -> bool:
+        """Tell whether it had a quarantine that is over on that day."""
         return self.quarantine_until is not None and today > self.quarantine_until
 
 
@@ -199,7 +201,13 @@ class TargetsReport(Tabular, Rendered, StoredRecord):
 
     @property
     def runs(self) -> tuple[str, ...]:
+        """The names of the runs that were checked."""
         return tuple(dict.fromkeys(one.run for one in self.results))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON record whose schema is published."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
 
     def report(self, *, command: str = "") -> Any:
         """Return the report, which `render` turns into text, HTML, Markdown or LaTeX."""

@@ -123,10 +123,20 @@ class TippingTable:
 
     The runs are aligned with these qrels under these policies. One is read when a check first needs to know its docs.
     What is drawn for a doc depends on the seed, the query and the doc alone.
+
+    `means` are scores of systems over several runs, of which `runs` has the first. The difference is then that of the
+    means, and moves with the rate as that of the first runs does.
     """
 
     def __init__(
-        self, qrels: Qrels, runs: Mapping[str, AlignedRun], measure: Measure, policies: Policies, *, seed: int = 0
+        self,
+        qrels: Qrels,
+        runs: Mapping[str, AlignedRun],
+        measure: Measure,
+        policies: Policies,
+        *,
+        seed: int = 0,
+        means: Mapping[str, Floats] | None = None,
     ) -> None:
         if not supports_tipping(measure, policies):
             raise MeasureError(
@@ -153,6 +163,7 @@ class TippingTable:
             self.judged[name] = judged = seen.kept(seen.grades >= 0)
             n_relevant = judged.per_query(is_relevant(judged.grades, given))
             self.counts[name] = np.stack([np.diff(judged.offsets), n_relevant])
+        self.means = {**self.scores, **{name: self.sign * values for name, values in (means or {}).items()}}
         self.sampled = self.way_to_score(measure, given)
         self.retrieved: dict[str, RetrievedDocs] = {}
 
@@ -176,7 +187,7 @@ class TippingTable:
         each of them does. None where neither system is behind.
         """
         counted, shares = self.queries_of(a, b, counted, weights)
-        means = [float(shares @ np.nan_to_num(self.scores[name])) for name in (a, b)]
+        means = [float(shares @ np.nan_to_num(self.means[name])) for name in (a, b)]
         if abs(means[0] - means[1]) <= TIE * max(1.0, *map(abs, means)):
             return None
         behind, ahead = (a, b) if means[0] < means[1] else (b, a)
@@ -278,8 +289,9 @@ class ScoreGap:
         docs, others = (each.unjudged for each in self.systems)
         has_unjudged = (docs.counts > 0) & (shares > 0)
         now = np.nan_to_num(table.scores[first]) - np.nan_to_num(table.scores[second])
-        self.constant = float(shares[~has_unjudged] @ now[~has_unjudged])
-        """What the other queries contribute, whose scores no judgment changes."""
+        over_runs = np.nan_to_num(table.means[first]) - np.nan_to_num(table.means[second])
+        self.constant = float(shares[~has_unjudged] @ now[~has_unjudged] + shares @ (over_runs - now))
+        """What the other queries contribute, whose scores no judgment changes, and what other runs add."""
         queries = np.flatnonzero(has_unjudged)
         piece = np.cumsum(table.sampled.sizes(*self.systems)[queries]) * N_DRAWS // CELLS
         self.spans = np.split(queries, np.flatnonzero(np.diff(piece)) + 1) if len(queries) else []

@@ -76,7 +76,7 @@ def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
         element = SubElement(parent, "testcase", {**names, **NO_TIME})
         kind, problem = ("failure", case.failed) if case.error is None else ("error", case.error)
         if problem is not None:
-            part = SubElement(element, kind, {"type": kind, "message": clean(problem)})
+            part = SubElement(element, kind, {"type": kind, "message": clean(problem.partition("\n")[0])})
             part.text = "\n".join(map(clean, problem.splitlines()))
         elif case.skipped is not None:
             SubElement(element, "skipped", {"message": clean(case.skipped)})

@@ -136,7 +136,9 @@ def target_lines(one: doc.CheckedTarget) -> Iterator[str]:
     """Yield an item of a list, with what is there instead as a list inside it."""
     yield f"- {SHAPES[one.mark]} **{inline(one.name)}**" + (f" · {inline(one.about)}" if one.about else "")
     yield f"  <br>{inline(one.words)}"
-    yield from (f"  - {inline(line)}" for line in one.instead)
+    for line in one.instead:
+        numbered = re.sub(r"^([0-9]+)[.]", r"\1\.", inline(line))  # as it is, it would begin another list
+        yield f"  - {numbered}"
     if one.small:
         yield f"  - *{inline(one.small)}*"
 

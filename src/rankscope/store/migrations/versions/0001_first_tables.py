@@ -65,11 +65,12 @@ def upgrade() -> None:
         "query",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("queries_sha256", sa.String(length=64), nullable=False),
+        sa.Column("place", sa.Integer(), nullable=False),
         sa.Column("query", sa.Text(), nullable=False),
         sa.Column("text", sa.Text(), nullable=True),
         sa.Column("attributes", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_query")),
-        sa.UniqueConstraint("queries_sha256", "query", name=op.f("uq_query_queries_sha256")),
+        sa.UniqueConstraint("queries_sha256", "place", name=op.f("uq_query_queries_sha256")),
         sqlite_autoincrement=True,
     )
     op.create_table(
@@ -141,13 +142,14 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("collection_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("doc", sa.Text(), nullable=False),
+        sa.Column("doc_sha256", sa.String(length=64), nullable=False),
         sa.Column("sha256", sa.String(length=64), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("fields", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["collection_id"], ["collection.id"], name=op.f("fk_doc_collection_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_doc")),
-        sa.UniqueConstraint("collection_id", "doc", "sha256", name=op.f("uq_doc_collection_id")),
+        sa.UniqueConstraint("collection_id", "doc_sha256", "sha256", name=op.f("uq_doc_collection_id")),
         sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_doc_collection_id"), "doc", ["collection_id"], unique=False)
@@ -170,7 +172,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("uuid", name=op.f("uq_judgment_uuid")),
         sqlite_autoincrement=True,
     )
-    op.create_index("ix_judgment_collection_query", "judgment", ["collection", "query", "doc"], unique=False)
+    op.create_index("ix_judgment_collection", "judgment", ["collection", "task"], unique=False)
     op.create_table(
         "notification",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
@@ -211,6 +213,7 @@ def upgrade() -> None:
         sa.Column("collection_version_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("asked_sha256", sa.String(length=64), nullable=False),
         sa.Column("latencies_sha256", sa.String(length=64), nullable=True),
+        sa.Column("repetition", sa.Integer(), nullable=False),
         sa.Column("facts", sa.Text(), nullable=False),
         sa.Column("started", sa.String(length=32), nullable=False),
         sa.Column("stored", sa.String(length=32), nullable=False),

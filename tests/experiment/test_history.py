@@ -100,7 +100,10 @@ def three_runs(store):
         {"q1": ["b", "a"], "q2": ["d", "c"]},
         {"q1": ["x", "b"], "q2": ["c", "d"]},
     )
-    return [keep(store, ranking, qrels=qrels, day=i) for i, (ranking, qrels) in enumerate(zip(rankings, labels), 1)]
+    return [
+        keep(store, ranking, qrels=qrels, day=i)
+        for i, (ranking, qrels) in enumerate(zip(rankings, labels, strict=True), 1)
+    ]
 
 
 def test_labels_that_change_twice(store):

@@ -189,7 +189,7 @@ class History(StoredRecord, kw_only=True):
     labels: LabelsOfToday
     systems: tuple[SystemHistory, ...]
     main: str
-    """The system that the answer is about: the one that has the tag production, else the one whose run is the newest."""
+    """The system that the answer is about: the one with the tag production, else the one whose run is the newest."""
     verdict: VerdictOnChange | None = None
     """On its newest run against its first one that was asked the same queries."""
     n_looks: int = 0
@@ -759,7 +759,7 @@ def changed_options(before: StoredRun, after: StoredRun) -> Iterator[str]:
 
 def option_changes(before: StoredRun, after: StoredRun) -> list[str]:
     then, now = before.config, after.config
-    changed = [name for name in {**now, **then} if then.get(name) != now.get(name)]
+    changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     return [f"{name} {brief(then.get(name))} to {brief(now.get(name))}" for name in changed]
 
 

@@ -381,7 +381,7 @@ def test_a_trend_has_what_was_said_then_and_begins_anew():
 def test_bars_of_a_waterfall_stand_on_one_another():
     parts = [charts.WaterfallPart("labels", 0.02, "unsafe"), charts.WaterfallPart("system", -0.05, "worse")]
     chart = charts.waterfall(0.5, parts, start_label="then", end_label="today", **COMMON)
-    assert chart.alt == "m: then 0.500; labels +0.020, system \N{MINUS SIGN}0.050; today 0.470."
+    assert chart.alt == "m: then 0.500; labels +0.020; system \N{MINUS SIGN}0.050; today 0.470."
     assert [row["value"] for row in chart.data] == [0.5, 0.02, -0.05, pytest.approx(0.47)]
     for picture in both(chart):
         bars = {shape.tip.split(":")[0]: shape for shape in picture.shapes if shape.name == "rect" and shape.tip}

@@ -15,7 +15,7 @@ from rankscope.report.charts.axes import linear_axis
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import Drawing
 from rankscope.report.charts.palette import AXIS, FG, MARK_COLOURS, MUTED
-from rankscope.report.charts.svg import rectangle, straight, text_width, tip
+from rankscope.report.charts.svg import one_line, rectangle, shortened, straight, text_width, tip
 
 WIDEST = 460
 """Four bars across a whole page would be walls."""
@@ -48,7 +48,7 @@ class WaterfallChart(Chart):
         n.require(self.parts, "parts")
         values = [n.checked(self.start, "start"), *(n.checked(part.value, part.name) for part in self.parts)]
         if any(map(math.isnan, values)):
-            raise OptionError("a part of the change is undefined (NaN)", hint="leave the chart out")
+            raise OptionError("there is nothing to draw: a part of the change is undefined (NaN)", hint="leave the chart out")
         for part in self.parts:
             if part.mark not in MARK_COLOURS:
                 raise OptionError(f"there is no mark {part.mark!r}", hint=did_you_mean(part.mark, MARK_COLOURS))
@@ -67,7 +67,7 @@ class WaterfallChart(Chart):
         return [first, *parts, last]
 
     def alt(self) -> str:
-        parts = ", ".join(f"{part.name} {n.signed(part.value)}" for part in self.parts)
+        parts = n.list_words(self.parts, lambda part: f"{part.name} {n.signed(part.value)}", "other part")
         ends = f"{self.start_label} {n.shown(self.start)}; {parts}; {self.end_label} {n.shown(self.levels[-1])}"
         return f"{self.measure}: {ends}."
 
@@ -102,4 +102,5 @@ class WaterfallChart(Chart):
         drawing.add(straight(box.left, box.bottom, box.right, box.bottom, stroke=AXIS))
         drawing.y = box.bottom + 2
         centres = [box.left + (i + 0.5) * step for i in range(len(bars))]
-        axes.write_below(drawing, centres, [name for name, *_ in bars])
+        names = [shortened(one_line(name), step - axes.BETWEEN_LABELS, layout.size) for name, *_ in bars]
+        axes.write_below(drawing, centres, names)

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import pytest
 
+import rankscope as rs
 from rankscope.cli import exit_codes
 from rankscope.cli import main as main_module
 from rankscope.cli.exit_codes import BUG, EXIT_CODES, FINE, INTERRUPTED, TERMINATED, UNFINISHED, WRONG_INPUT
 from rankscope.cli.main import COMMANDS, main
 from rankscope.errors import InputError, UnfinishedError
 from rankscope.io.limits import out_of_memory
+from rankscope.store import CollectionFacts, RunFacts, StoredQuery
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -44,6 +46,11 @@ FINE_CALLS = {
     "run": "project",
     "baseline": "save qrels.txt hybrid.run",
     "gate": "--baseline hybrid.run qrels.txt hybrid.run",
+    "history": "--store kept.db",
+    "rescore": "--store kept.db",
+    "leaderboard": "--store kept.db",
+    "store": "info --store kept.db",
+    "watch": "project",
     "collection": "show mini",
     "split": "mini -o split.json",
     "plan": "qrels.txt bm25.run dense.run --detect 0.1",
@@ -71,6 +78,11 @@ MISSING_FILES = {
     "run": MISSING,
     "baseline": f"save qrels.txt {MISSING}",
     "gate": f"--baseline hybrid.run qrels.txt {MISSING}",
+    "history": f"--store {MISSING}",
+    "rescore": f"--store {MISSING}",
+    "leaderboard": f"--store {MISSING}",
+    "store": f"info --store {MISSING}",
+    "watch": MISSING,
     "collection": f"show {MISSING}",
     "split": f"{MISSING} -o split.json",
     "plan": f"qrels.txt bm25.run {MISSING} --detect 0.1",
@@ -96,6 +108,11 @@ MALFORMED_FILES = {
     "run": "bad.toml",
     "baseline": "save qrels.txt bad.run",
     "gate": "--baseline hybrid.run qrels.txt bad.run",
+    "history": "--store bad.db",
+    "rescore": "--store bad.db",
+    "leaderboard": "--store bad.db",
+    "store": "info --store bad.db",
+    "watch": "bad.toml",
     "collection": "show bad",
     "split": "bad -o split.json",
     "plan": "qrels.txt bm25.run bad.run --detect 0.1",
@@ -115,6 +132,10 @@ FULL = {
     "plan": "qrels.txt bm25.run dense.run --detect 0.1 -o /dev/full --format json",
     "split": "mini --force -o /dev/full",
     "run": "project -o /dev/full --format json",
+    "history": "--store kept.db -o /dev/full --format json",
+    "rescore": "--store kept.db -o /dev/full --format json",
+    "leaderboard": "--store kept.db -o /dev/full --format json",
+    "watch": "project -o /dev/full --format json",
 }
 """Commands that write to a file of any name; those that print are told so by standard output below."""
 NEEDS_A_FORMAT = {"evaluate": " --format json"}
@@ -122,14 +143,31 @@ NEEDS_A_FORMAT = {"evaluate": " --format json"}
 WITHOUT_FILES = {"measures", "profiles", "doctor", "demo"}
 
 
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory):
+    """Return a store with two runs of a system."""
+    path = tmp_path_factory.mktemp("kept") / "kept.db"
+    with rs.open_store(path, create=True) as store:
+        qrels = store.qrels.add(rs.Qrels({"q": {"a": 1}}), name="small")
+        collection = CollectionFacts(
+            name="small", queries={"q": StoredQuery("what is a")}, qrels_sha256=qrels.judgments_sha256
+        )
+        for day, docs in ((1, ["b", "a"]), (2, ["a", "b"])):
+            facts = RunFacts(system="bm25", collection=collection, started=f"2026-11-{day:02}T10:00:00+00:00")
+            store.runs.add(rs.Run({"q": docs}), facts)
+    return path
+
+
 @pytest.fixture
-def kitchen(cookbook, beir, rankscope):
+def kitchen(cookbook, beir, rankscope, kept):
     """Return a folder that holds something for every command."""
     (cookbook / "bad.run").write_text("this is no run\n")
     (cookbook / "bad.json").write_text('{"cut": [')
     (cookbook / "bad.toml").write_text("x = [")
     (cookbook / "targets.toml").write_text('[[targets]]\nquery = "soup-for-a-cold"\ndoc = "chicken-broth"\ntop = 5\n')
     (cookbook / "here.txt").write_text("a file")
+    (cookbook / "bad.db").write_text("this is no store\n")
+    (cookbook / "kept.db").write_bytes(kept.read_bytes())
     (cookbook / "cases.json").write_text('[{"text": "fits", "expected_hpo_ids": ["HP:0001250"]}]')
     bad = cookbook / "bad"
     bad.mkdir()

@@ -267,6 +267,7 @@ class TestWhatIsSaid:
         assert (result.outcome, result.exit_code) == ("failed", 1)
         suite = ET.parse("g.xml").getroot().find("testsuite")
         assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
+        assert "got worse: q01: 1.000 to 0.431; q02:" in suite.find("testcase/system-out").text
         comment = Path("g.md").read_text()
         assert comment.startswith("<!-- rankscope gate -->\n")
         for text in (done.out, comment, Path("g.txt").read_text(), Path("g.html").read_text()):

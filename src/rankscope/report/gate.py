@@ -179,7 +179,7 @@ def gate_comment(result: GateResult, *, command: str = "") -> str:
 
 def failure_text(check: GateCheck) -> str:
     """Return why a check did not pass, with both rankings of the queries that lost most, for a test's failure."""
-    lines = [f"{check.name}: {check.outcome}", check.words]
+    lines = [f"{check.name}: {check.outcome}: {check.words}"]
     for sides in check.sides[:SHOWN_LISTS]:
         lines += ["", to_text(side_by_side_report(sides)).rstrip()]
     if check.compared is not None and check.compared.losses > len(check.sides[:SHOWN_LISTS]) and check.sides:

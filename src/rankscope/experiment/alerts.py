@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 from rankscope.analysis.targets import TargetOutcome
 from rankscope.comparison.gate import Outcome
 from rankscope.errors import shorten
+from rankscope.measures.scores import reaches
 from rankscope.notify.notice import Notice, NotifyError, PartlySentError, SendsNotices
 from rankscope.printable import counted, printable
 from rankscope.records import Record, replace, to_builtins
@@ -91,13 +92,26 @@ class WatchedMean(Record, kw_only=True):
         if self.band is not None and self.value is not None and self.side == "worse":
             where = "above" if self.lower_is_better else "below"
             yield f"It is {where} the control band, {band_words(self.band, self.margin)}."
-        if self.baseline is not None and self.baseline.outcome == "failed":
+        if self.baseline is not None and self.fails_baseline:
             yield f"Compared with {self.baseline.label}: {self.baseline.verdict} {self.baseline.reason}".rstrip()
+
+    @property
+    def fails_baseline(self) -> bool:
+        """Whether a gate would fail today's run, or could not decide while its mean is worse by more than the margin.
+
+        A gate cannot decide where too many queries have no answer, which may be what has happened.
+        """
+        if self.baseline is None or self.baseline.outcome != "error":
+            return self.baseline is not None and self.baseline.outcome == "failed"
+        if self.value is None or self.baseline.before is None:
+            return False
+        gain = (self.value - self.baseline.before) * (-1 if self.lower_is_better else 1)
+        return not reaches(gain, -self.margin)
 
     @property
     def before(self) -> float | None:
         """The mean that a drop started from: that of the run it is compared with, else the middle of the band."""
-        if self.baseline is not None and (self.band is None or self.baseline.outcome == "failed"):
+        if self.baseline is not None and (self.band is None or self.fails_baseline):
             return self.baseline.before
         return None if self.band is None else self.band.median
 
@@ -463,7 +477,7 @@ def mean_lines(mean: WatchedMean) -> Iterator[str]:
     if mean.baseline is not None:
         before = "" if mean.baseline.before is None else f", {rounded(mean.baseline.before)}"
         verdict = mean.baseline.verdict
-        if mean.baseline.outcome == "failed":
+        if mean.fails_baseline:
             verdict = f"{verdict} {mean.baseline.reason}".rstrip()
         yield f"against {mean.baseline.label}{before}: {verdict}"
 

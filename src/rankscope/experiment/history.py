@@ -2,13 +2,15 @@
 
 A change is taken apart: **total** = S(r2, Q2) - S(r1, Q1) = **system** [S(r2, Q2) - S(r1, Q2)] + **labels**
 [S(r1, Q2) - S(r1, Q1)], for run r1 under the judgments Q1 of its time and run r2 under the judgments Q2 of today. S is
-over the queries that both runs were asked and both judgments judge; others are counted apart, and are never a gain. The
-verdict is on the system's part, under the judgments of today.
+over the queries that both runs were asked, as far as they are judged: queries that were added are counted apart, and
+those that were judged since are the labels' part, so neither is ever a gain. The verdict is on the system's part, under
+the judgments of today.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -25,7 +27,7 @@ from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, OptionError, give_warning
 from rankscope.experiment.keep import KeptCollection
 from rankscope.measures.parse import parse_measure
-from rankscope.measures.scores import ROUNDING, show
+from rankscope.measures.scores import ROUNDING, show, summarise
 from rankscope.measures.spec import Measure
 from rankscope.records import Record, StoredRecord, or_none
 from rankscope.stats.interval import mean_interval
@@ -35,6 +37,8 @@ from rankscope.store.scores import ScoreSummary, StoredScores
 
 DEFAULT_MEASURE = "nDCG@10"
 SHOWN_CHANGES = 8
+LONGEST_VALUE = 24
+"""Of an option's value, so many characters are shown where it was changed."""
 
 
 class ChangeParts(Record):
@@ -51,7 +55,7 @@ class QueryCounts(Record):
     """How the queries of two runs differ."""
 
     n_common: int
-    """Asked of both with the same words, and judged then and now."""
+    """Asked of both with the same words, and judged today."""
     n_added: int = 0
     """Asked only of the later run."""
     n_removed: int = 0
@@ -59,7 +63,9 @@ class QueryCounts(Record):
     n_changed: int = 0
     """Asked of both under the same id, but with other words."""
     n_judged_since: int = 0
-    """Asked of both, and judged only now."""
+    """Asked of both, and judged only now: what they change is the labels' part."""
+    n_no_longer_judged: int = 0
+    """Asked of both, and judged only then; the same holds for them."""
 
     @property
     def are_same(self) -> bool:
@@ -99,6 +105,8 @@ class HistoryPoint(Record, kw_only=True):
     """Since the run before; None for the first, and where the two have no query in common."""
     queries: QueryCounts | None = None
     """How its queries differ from those of the run before."""
+    same_as_newest: bool = True
+    """Whether it was asked the same queries as the newest run of the system."""
     tags: tuple[str, ...] = ()
 
 
@@ -107,9 +115,19 @@ class SystemHistory(Record):
 
     system: str
     points: tuple[HistoryPoint, ...]
+    since: int | None = None
+    """The first run that was asked the same queries as the newest; None where that is the newest itself."""
     change: ChangeParts | None = None
-    """From the first of them to the last; None for one run, and where the two have no query in common."""
+    """From that run, as it was scored then, to the newest, as it is scored today."""
     queries: QueryCounts | None = None
+    """How the queries of the first run of all differ from those of the newest."""
+
+    @property
+    def comparable(self) -> tuple[HistoryPoint, ...]:
+        """The runs from `since` on that were asked the same queries as the newest, and it; often all."""
+        if self.since is None:
+            return self.points[-1:]
+        return tuple(point for point in self.points if point.same_as_newest)
 
 
 class VerdictOnChange(Record, kw_only=True):
@@ -120,6 +138,8 @@ class VerdictOnChange(Record, kw_only=True):
     after: int
     at: str
     """When the later run was made."""
+    what: str = ""
+    """What was changed, as far as options, docs and depth tell."""
     difference: float | None
     low: float | None
     high: float | None
@@ -128,6 +148,23 @@ class VerdictOnChange(Record, kw_only=True):
     """The verdict in a word or two."""
     words: str
     """The whole verdict."""
+
+
+class LabelStep(Record, kw_only=True):
+    """A step of the printed numbers at which the judgments were others than before."""
+
+    system: str
+    before: int
+    after: int
+    at: str
+    """When the first run was made that was scored under them."""
+    n_before: int
+    """Judgments before."""
+    n_after: int
+    printed: float
+    """By how much the printed number moved."""
+    labels: float
+    """Of that, what was not the system: the rest, under the judgments of today, was."""
 
 
 class LabelsOfToday(Record):
@@ -150,10 +187,20 @@ class History(StoredRecord, kw_only=True):
     better: Literal["higher", "lower"]
     labels: LabelsOfToday
     systems: tuple[SystemHistory, ...]
+    main: str
+    """The system that the answer is about: the one whose run is the newest."""
+    verdict: VerdictOnChange | None = None
+    """On its newest run against its first one that was asked the same queries."""
     n_looks: int = 0
     """Comparisons that were made on the queries of today."""
     changes: tuple[VerdictOnChange, ...] = ()
     """The newest changes, the newest first."""
+    label_steps: tuple[LabelStep, ...] = ()
+    """Where other judgments moved the printed number of the main system, the oldest first."""
+
+    @property
+    def main_system(self) -> SystemHistory:
+        return next(each for each in self.systems if each.system == self.main)
 
 
 class RunChange(StoredRecord, kw_only=True):
@@ -186,7 +233,7 @@ def history_of(
     """Return the stored runs of systems on a collection, each scored under the judgments of today.
 
     `last` keeps the newest runs of each system; `qrels` names other judgments than the newest; `n_changes` is how many
-    runs are compared with the one before. What was not scored yet is scored now, and kept.
+    runs are compared with the one before; with 0 nothing is compared. What was not scored yet is scored now, and kept.
     """
     name = chosen_collection(store, collection)
     runs = store.runs.list(collection=name)
@@ -208,6 +255,12 @@ def history_of(
     tags: dict[int, list[str]] = {}
     for tag, number in store.tags.current().items():
         tags.setdefault(number, []).append(tag)
+    histories = {system: system_history(scorer, system, group, labels, tags) for system, group in of_system.items()}
+    main = max(of_system, key=lambda system: (of_system[system][-1].started, of_system[system][-1].number))
+    verdict, since = None, histories[main].since
+    if n_changes and since is not None:
+        first = next(run for run in of_system[main] if run.number == since)
+        verdict = verdict_on_change(store, scorer, first, of_system[main][-1], labels)
     return History(
         rankscope=__version__,
         collection=name,
@@ -221,9 +274,12 @@ def history_of(
             labels.facts["n_judgments"],
             labels.stored,
         ),
-        systems=tuple(system_history(scorer, system, group, labels, tags) for system, group in of_system.items()),
+        systems=tuple(histories.values()),
+        main=main,
+        verdict=verdict,
         changes=tuple(newest_changes(store, scorer, of_system.values(), labels, n_changes)),
         n_looks=store.comparisons.n_looks(runs[-1].queries_sha256),
+        label_steps=tuple(label_steps(scorer, histories[main], of_system[main])),
     )
 
 
@@ -252,37 +308,67 @@ def policies_of(run: StoredRun) -> Policies:
     return Policies(**run.details.policies)
 
 
+class CommonQueries(Record):
+    """The queries that two runs were asked with the same words, and how the others differ."""
+
+    same: frozenset[str]
+    n_added: int
+    n_removed: int
+    n_changed: int
+
+
 class HistoryScorer:
     """Scores of stored runs by one measure; each is asked of the store once."""
 
     def __init__(self, store: Store, measure: Measure, policies: Policies) -> None:
         self.store, self.measure, self.policies = store, measure, policies
         self._scores: dict[tuple[int, int], StoredScores] = {}
-        self._means: dict[int, dict[int, ScoreSummary]] = {}
+        self._means: dict[tuple[int, int], ScoreSummary] = {}
         self._texts: dict[str, dict[str, str | None]] = {}
         self._labels: dict[str, StoredQrels] | None = None
+        self._common: dict[tuple[str, str], CommonQueries] = {}
+        self._scored: dict[str, frozenset[str]] = {}
 
     def prepare(
         self, runs: Sequence[StoredRun], labels: StoredQrels, on_progress: Callable[[int, int], object] | None = None
     ) -> None:
-        """Score what was not scored yet, one run at a time."""
-        lacking = self.store.scores.lacking(runs, labels, [self.measure], self.policies)
-        for done, run in enumerate(run for run in runs if run.number in lacking):
-            if on_progress is not None:
-                on_progress(done, len(lacking))
-            self.store.scores.compute([run], labels, [self.measure], self.policies)
+        """Score what was not scored yet, under given judgments and those of its time, and read it all at once."""
+        self.labels_of_all(labels)
+        groups: dict[int, tuple[StoredQrels, list[StoredRun]]] = {labels.number: (labels, list(runs))}
+        for run in runs:
+            then = self.labels_then(run)
+            if then is not None and then != labels:
+                groups.setdefault(then.number, (then, []))[1].append(run)
+        for number, (qrels, group) in groups.items():
+            means = self.store.scores.means(group, qrels, self.measure, self.policies, on_progress=on_progress)
+            self._means |= {(run, number): summary for run, summary in means.items()}
+        read = self.store.scores.read([self._means[run.number, labels.number] for run in runs])
+        self._scores |= {(run.number, labels.number): scores for run, scores in zip(runs, read, strict=True)}
+
+    def summary(self, run: StoredRun, labels: StoredQrels) -> ScoreSummary:
+        """Return the mean of a run, and what it stands for."""
+        key = (run.number, labels.number)
+        if key not in self._means:
+            self._means |= {key: self.store.scores.means([run], labels, self.measure, self.policies)[run.number]}
+        return self._means[key]
 
     def scores(self, run: StoredRun, labels: StoredQrels) -> StoredScores:
         key = (run.number, labels.number)
         if key not in self._scores:
-            self._scores[key] = self.store.scores.of(run, labels, [self.measure], self.policies)[self.measure.name]
+            self._scores[key] = self.store.scores.read([self.summary(run, labels)])[0]
         return self._scores[key]
+
+    def labels_of_all(self, labels: StoredQrels | None = None) -> dict[str, StoredQrels]:
+        """Return the first stored judgments of each content; of that of `labels`, these."""
+        if self._labels is None:
+            self._labels = {each.judgments_sha256: each for each in reversed(self.store.qrels.list())}
+        if labels is not None:
+            self._labels[labels.judgments_sha256] = labels
+        return self._labels
 
     def labels_then(self, run: StoredRun) -> StoredQrels | None:
         """Return the judgments of a run's time; None where nobody knows them."""
-        if self._labels is None:
-            self._labels = {each.judgments_sha256: each for each in reversed(self.store.qrels.list())}
-        return self._labels.get(run.qrels_sha256)
+        return self.labels_of_all().get(run.qrels_sha256)
 
     def texts(self, run: StoredRun) -> dict[str, str | None]:
         """Return the queries that a run was asked, with their words."""
@@ -291,18 +377,51 @@ class HistoryScorer:
             self._texts[run.queries_sha256] = {query: each.text for query, each in queries.items()}
         return self._texts[run.queries_sha256]
 
+    def common(self, before: StoredRun, after: StoredRun) -> CommonQueries:
+        """Return the queries that two runs were asked with the same words."""
+        key = (before.queries_sha256, after.queries_sha256)
+        if key not in self._common:
+            then, now = self.texts(before), self.texts(after)
+            both = then.keys() & now.keys()
+            same = frozenset(query for query in both if are_same(then[query], now[query]))
+            self._common[key] = CommonQueries(same, len(now) - len(both), len(then) - len(both), len(both) - len(same))
+        return self._common[key]
+
+    def scored_queries(self, run: StoredRun, labels: StoredQrels) -> frozenset[str]:
+        sha256 = self.summary(run, labels).queries_sha256
+        if sha256 not in self._scored:
+            self._scored[sha256] = frozenset(self.store.scores.scored_queries(sha256))
+        return self._scored[sha256]
+
+    def mean(self, run: StoredRun, labels: StoredQrels, queries: frozenset[str]) -> float:
+        """Return the mean over some queries, NaN where none of them has a score."""
+        if self.scored_queries(run, labels) <= queries:
+            mean = self.summary(run, labels).mean
+            return float("nan") if mean is None else mean
+        return mean_over(self.scores(run, labels), queries, self.measure.spec.aggregate)
+
 
 def system_history(
     scorer: HistoryScorer, system: str, runs: Sequence[StoredRun], labels: StoredQrels, tags: dict[int, list[str]]
 ) -> SystemHistory:
+    newest = runs[-1]
     points = tuple(
-        point_of(scorer, run, labels, before=before, tags=tuple(tags.get(run.number, ())))
+        point_of(
+            scorer,
+            run,
+            labels,
+            before=before,
+            tags=tuple(tags.get(run.number, ())),
+            same_as_newest=change_of_queries(scorer, run, newest, labels).are_same,
+        )
         for before, run in zip([None, *runs], runs, strict=False)
     )
-    if len(runs) < 2:
-        return SystemHistory(system, points)
-    queries, change = change_between(scorer, runs[0], runs[-1], labels)
-    return SystemHistory(system, points, change, queries)
+    queries = change_of_queries(scorer, runs[0], newest, labels) if len(runs) > 1 else None
+    first = next(run for run, point in zip(runs, points, strict=True) if point.same_as_newest)
+    if first == newest:
+        return SystemHistory(system, points, queries=queries)
+    _, change = change_between(scorer, first, newest, labels)
+    return SystemHistory(system, points, first.number, change, queries)
 
 
 def newest_changes(
@@ -311,41 +430,60 @@ def newest_changes(
     """Yield what comparisons of the newest runs with the ones before say; where queries differ, there is none."""
     pairs = [pair for runs in groups for pair in pairwise(runs)]
     for before, after in sorted(pairs, key=lambda pair: (pair[1].started, pair[1].number), reverse=True)[:n]:
-        counts, change = change_between(scorer, before, after, labels)
-        facts: dict[str, Any] = {
-            "system": after.system,
-            "before": before.number,
-            "after": after.number,
-            "at": after.started,
-        }
-        if change is None or not counts.are_same:
-            why = f"Not comparable: {counts.in_words or 'no judged query in common'}."
-            yield VerdictOnChange(
-                **facts,
-                difference=None,
-                low=None,
-                high=None,
-                verdict="not_comparable",
-                short="not comparable",
-                words=why,
-            )
+        yield verdict_on_change(store, scorer, before, after, labels)
+
+
+def verdict_on_change(
+    store: Store, scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels
+) -> VerdictOnChange:
+    counts, change = change_between(scorer, before, after, labels)
+    facts: dict[str, Any] = {
+        "system": after.system,
+        "before": before.number,
+        "after": after.number,
+        "at": after.started,
+        "what": ", ".join(changed_options(before, after)),
+    }
+    if change is None or not counts.are_same:
+        why = f"Not comparable: {counts.in_words or 'no judged query in common'}."
+        facts |= {"difference": None, "low": None, "high": None}
+        return VerdictOnChange(**facts, verdict="not_comparable", short="not comparable", words=why)
+    compared = compared_runs(store, scorer, before, after, labels)
+    if compared is None:
+        facts |= {"difference": 0.0, "low": None, "high": None}
+        return VerdictOnChange(**facts, verdict="identical", short="identical", words="The rankings are identical.")
+    pair = next(iter(compared))
+    verdict = pair.final_verdict
+    return VerdictOnChange(
+        **facts,
+        difference=or_none(pair.delta),
+        low=or_none(pair.ci.low),
+        high=or_none(pair.ci.high),
+        verdict=verdict.code,
+        short=short_words(verdict.code, pair),
+        words=f"{verdict.text} {verdict.reason}",
+    )
+
+
+def label_steps(scorer: HistoryScorer, history: SystemHistory, runs: Sequence[StoredRun]) -> Iterator[LabelStep]:
+    """Yield where the printed numbers moved as the judgments did: by how much, and what of it was not the system."""
+    run_of = {run.number: run for run in runs}
+    for before, after in pairwise(history.comparable):
+        old, new = (scorer.labels_then(run_of[point.run]) for point in (before, after))
+        if old is None or new is None or old.judgments_sha256 == new.judgments_sha256:
             continue
-        compared = compared_runs(store, scorer, before, after, labels)
-        if compared is None:
-            same = "The rankings are identical."
-            yield VerdictOnChange(
-                **facts, difference=0.0, low=None, high=None, verdict="identical", short="identical", words=same
-            )
+        if before.mean_then is None or after.mean_then is None or before.mean is None or after.mean is None:
             continue
-        pair = next(iter(compared))
-        verdict = pair.final_verdict
-        numbers: dict[str, Any] = {"difference": pair.delta, "low": pair.ci.low, "high": pair.ci.high}
-        yield VerdictOnChange(
-            **facts,
-            **numbers,
-            verdict=verdict.code,
-            short=short_words(verdict.code, pair),
-            words=f"{verdict.text} {verdict.reason}",
+        printed = after.mean_then - before.mean_then
+        yield LabelStep(
+            system=history.system,
+            before=before.run,
+            after=after.run,
+            at=after.started,
+            n_before=old.facts["n_judgments"],
+            n_after=new.facts["n_judgments"],
+            printed=printed,
+            labels=printed - (after.mean - before.mean),
         )
 
 
@@ -366,10 +504,7 @@ def compared_runs(
     """
     if before.ranking_sha256 == after.ranking_sha256:
         return None
-    asked = {"then": scorer.texts(before), "now": scorer.texts(after)}
-    same = [
-        query for query, text in asked["then"].items() if query in asked["now"] and are_same(text, asked["now"][query])
-    ]
+    same = scorer.common(before, after).same
     names = {f"run {run.number}": run for run in (before, after)}
     if before.system != after.system:
         names = {f"{run.system} (run {run.number})": run for run in (before, after)}
@@ -399,11 +534,19 @@ def compared_runs(
 
 
 def point_of(
-    scorer: HistoryScorer, run: StoredRun, labels: StoredQrels, *, before: StoredRun | None, tags: tuple[str, ...]
+    scorer: HistoryScorer,
+    run: StoredRun,
+    labels: StoredQrels,
+    *,
+    before: StoredRun | None,
+    tags: tuple[str, ...],
+    same_as_newest: bool = True,
 ) -> HistoryPoint:
     scores, then = scorer.scores(run, labels), scorer.labels_then(run)
     values = scores.vector.values[~np.isnan(scores.vector.values)]
-    interval = mean_interval(values, range=range_of(scorer.measure.name)) if len(values) > 1 else None
+    interval = None
+    if scorer.measure.spec.aggregate == "mean" and len(values) > 1:
+        interval = mean_interval(values, range=range_of(scorer.measure.name, values))
     queries = change = None
     if before is not None:
         queries, change = change_between(scorer, before, run, labels)
@@ -414,12 +557,27 @@ def point_of(
         mean=scores.summary.mean,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
-        mean_then=None if then is None else scorer.scores(run, then).summary.mean,
+        mean_then=None if then is None else scorer.summary(run, then).mean,
         n=scores.summary.n,
         missing=scores.summary.missing,
         change=change,
         queries=queries,
+        same_as_newest=same_as_newest,
         tags=tags,
+    )
+
+
+def change_of_queries(scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> QueryCounts:
+    common = scorer.common(before, after)
+    judged_now = scorer.scored_queries(after, labels) & common.same
+    judged_then = scorer.scored_queries(before, scorer.labels_then(before) or labels) & common.same
+    return QueryCounts(
+        n_common=len(judged_now),
+        n_added=common.n_added,
+        n_removed=common.n_removed,
+        n_changed=common.n_changed,
+        n_judged_since=len(judged_now - judged_then),
+        n_no_longer_judged=len(judged_then - judged_now),
     )
 
 
@@ -427,26 +585,12 @@ def change_between(
     scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels
 ) -> tuple[QueryCounts, ChangeParts | None]:
     """Return how the queries differ, and the change of the mean over the common ones, taken apart."""
-    asked_then, asked_now = scorer.texts(before), scorer.texts(after)
-    both = asked_then.keys() & asked_now.keys()
-    same = {query for query in both if are_same(asked_then[query], asked_now[query])}
-    then = scorer.labels_then(before) or labels
-    judged_then, judged_now = scorer.scores(before, then), scorer.scores(after, labels)
-    common = same & set(judged_then.query_ids) & set(judged_now.query_ids)
-    counts = QueryCounts(
-        n_common=len(common),
-        n_added=len(asked_now.keys() - both),
-        n_removed=len(asked_then.keys() - both),
-        n_changed=len(both) - len(same),
-        n_judged_since=len((same & set(judged_now.query_ids)) - common),
-    )
-    if not common:
+    counts, same = change_of_queries(scorer, before, after, labels), scorer.common(before, after).same
+    if not counts.n_common:
         return counts, None
-    new, old_now, old_then = (
-        mean_over(scores, common) for scores in (judged_now, scorer.scores(before, labels), judged_then)
-    )
-    parts = ChangeParts(or_none(new - old_then), or_none(new - old_now), or_none(old_now - old_then))
-    return counts, parts
+    new, old_now = (scorer.mean(run, labels, same) for run in (after, before))
+    old_then = scorer.mean(before, scorer.labels_then(before) or labels, same)
+    return counts, ChangeParts(or_none(new - old_then), or_none(new - old_now), or_none(old_now - old_then))
 
 
 def are_same(then: str | None, now: str | None) -> bool:
@@ -454,14 +598,11 @@ def are_same(then: str | None, now: str | None) -> bool:
     return then is None or now is None or then == now
 
 
-def mean_over(scores: StoredScores, queries: set[str]) -> float:
-    """Return the mean over some queries; NaN where none of them has a score."""
-    if len(queries) == len(scores.query_ids):
-        values = scores.vector.values
-    else:
-        values = scores.vector.values[[query in queries for query in scores.query_ids]]
+def mean_over(scores: StoredScores, queries: AbstractSet[str], how: str = "mean") -> float:
+    """Return the mean over some queries, or what else is usual for a measure; NaN where none of them has a score."""
+    values = scores.vector.values[[query in queries for query in scores.query_ids]]
     known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    return summarise(known, how) if len(known) else float("nan")
 
 
 def diff_runs(
@@ -486,6 +627,7 @@ def diff_runs(
     wanted = chosen_measure((before, after), measure)
     labels = store.qrels.find(qrels or after.collection)
     scorer = HistoryScorer(store, wanted, policies_of(after))
+    scorer.prepare((before, after), labels)
     counts, change = change_between(scorer, before, after, labels)
     if change is None:
         raise InputError(
@@ -499,8 +641,18 @@ def diff_runs(
             hint=f"--anyway compares them on the {counts.n_common} queries that both were asked",
         )
     comparison = compared_runs(store, scorer, before, after, labels, margin=margin)
-    tags = {number: (tag,) for tag, number in store.tags.current().items()}
-    points = [point_of(scorer, run, labels, before=None, tags=tags.get(run.number, ())) for run in (before, after)]
+    tags = store.tags.current()
+    points = [
+        point_of(
+            scorer,
+            run,
+            labels,
+            before=None,
+            tags=tuple(tag for tag, number in tags.items() if number == run.number),
+            same_as_newest=counts.are_same,
+        )
+        for run in (before, after)
+    ]
     return RunChange(
         rankscope=__version__,
         measure=wanted.name,
@@ -583,6 +735,28 @@ def notes_on(before: StoredRun, after: StoredRun) -> list[str]:
         notes.append("The docs of the collection have changed: part of the difference may come from them.")
     if before.details.depth != after.details.depth:
         notes.append(f"{before.details.depth} docs were asked for then, and {after.details.depth} now.")
-    if before.config != after.config:
-        notes.append("The options of the system have changed.")
+    options = option_changes(before, after)
+    if before.system == after.system and options:
+        notes.append(f"The options of the system have changed: {', '.join(options)}.")
     return notes
+
+
+def changed_options(before: StoredRun, after: StoredRun) -> Iterator[str]:
+    """Yield what was changed on purpose, as far as the store knows: `k1 0.9 to 1.2`, `docs`."""
+    yield from option_changes(before, after)
+    if before.docs_sha256 != after.docs_sha256:
+        yield "docs"
+    if before.details.depth != after.details.depth:
+        yield f"depth {before.details.depth} to {after.details.depth}"
+
+
+def option_changes(before: StoredRun, after: StoredRun) -> list[str]:
+    then, now = before.config, after.config
+    changed = [name for name in {**now, **then} if then.get(name) != now.get(name)]
+    return [f"{name} {brief(then.get(name))} to {brief(now.get(name))}" for name in changed]
+
+
+def brief(value: Any) -> str:
+    """Return the value of an option in few characters."""
+    text = "none" if value is None else str(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"

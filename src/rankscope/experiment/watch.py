@@ -429,22 +429,19 @@ def watched_mean(
         before = past.mean(reference, common)
         baseline = past.compared(reference, f"{label}, {reference.in_words}", before, project.margin)
     shown = reference
-    if band is not None and (baseline is None or baseline.outcome != "failed"):
+    compared = judge(replace(mean, value=value, band=band, baseline=baseline))
+    if band is not None and not compared.fails_baseline:
         typical = min(reversed(known), key=lambda number: abs(known[number] - band.median))
         shown = next(each for each in history if each.number == typical)
     fallen = () if shown is None else past.fallen(shown, common, lower_is_better=mean.lower_is_better)
-    known_of_today = replace(
-        mean,
-        value=value,
+    return replace(
+        compared,
         n_queries=len(common),
-        band=band,
         history=tuple(known),
-        baseline=baseline,
         queries=tuple(fallen),
         queries_against=None if shown is None else shown.number,
         notes=(*notes, *past.notes),
     )
-    return judge(known_of_today)
 
 
 class PastRuns:

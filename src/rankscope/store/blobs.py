@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -33,6 +33,25 @@ def put_blob(connection: sa.Connection, data: bytes, *, kind: str, now: str) -> 
     return sha256
 
 
+AT_A_TIME = 500
+
+
+def get_blobs(connection: sa.Connection, hashes: Iterable[str]) -> dict[str, bytes]:
+    """Return the bytes of many small blobs by their hashes, read some hundreds at a time."""
+    wanted, found = list(dict.fromkeys(hashes)), dict[str, bytes]()
+    for at in range(0, len(wanted), AT_A_TIME):
+        some = blob_chunk.c.sha256.in_(wanted[at : at + AT_A_TIME])
+        chunks = sa.select(blob_chunk.c.sha256, blob_chunk.c.place, blob_chunk.c.data).where(some)
+        for sha256, place, data in connection.execute(chunks.order_by(blob_chunk.c.sha256, blob_chunk.c.place)):
+            found[sha256] = found.get(sha256, b"") + unpacked(data, sha256, place)
+    return {
+        sha256: data
+        if sha256 in found and hashlib.sha256(data := found[sha256]).hexdigest() == sha256
+        else get_blob(connection, sha256)  # which says what is wrong with it
+        for sha256 in wanted
+    }
+
+
 def get_blob(connection: sa.Connection, sha256: str) -> bytes:
     """Return the bytes of a hash; those that are not what the hash says are an error."""
     found = connection.execute(sa.select(blob.c.kind, blob.c.n_bytes).where(blob.c.sha256 == sha256)).first()
@@ -53,12 +72,16 @@ def chunks_of(connection: sa.Connection, sha256: str) -> Iterator[bytes]:
         .order_by(blob_chunk.c.place)
     )
     for place, data in rows:
-        try:
-            if zstandard.frame_content_size(data) > CHUNK_BYTES:
-                raise zstandard.ZstdError("it says that it is too long")  # noqa: TRY301 (as all that is wrong with it)
-            yield zstandard.ZstdDecompressor().decompress(data, max_output_size=CHUNK_BYTES)
-        except zstandard.ZstdError as error:
-            raise damaged_blob(sha256, "blob", f"its chunk {place} cannot be read ({error})") from None
+        yield unpacked(data, sha256, place)
+
+
+def unpacked(data: bytes, sha256: str, place: int) -> bytes:
+    try:
+        if zstandard.frame_content_size(data) > CHUNK_BYTES:
+            raise zstandard.ZstdError("it says that it is too long")  # noqa: TRY301 (as all that is wrong with it)
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=CHUNK_BYTES)
+    except zstandard.ZstdError as error:
+        raise damaged_blob(sha256, "blob", f"its chunk {place} cannot be read ({error})") from None
 
 
 def damaged_blob(sha256: str, kind: str, why: str) -> InputError:

@@ -7,7 +7,7 @@ which are not stored.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.measures.scores import RunScores
 from rankscope.measures.spec import Measure
 from rankscope.records import Record, or_none
-from rankscope.store.blobs import get_blob, insert_if_new, put_blob
+from rankscope.store.blobs import get_blob, get_blobs, insert_if_new, put_blob
 from rankscope.store.columns import ScoreVector, texts_bytes, texts_of, vector_bytes, vector_of
 from rankscope.store.schema import canonical_json
 from rankscope.store.schema import scores as scores_table
@@ -102,55 +102,87 @@ class ScoreTable:
         self, run: StoredRun, qrels: StoredQrels, measures: Sequence[Measure], policies: Policies | None = None
     ) -> dict[str, StoredScores]:
         """Return the scores of a run under qrels by measure; what is not kept yet is computed and kept."""
-        policies = policies or Policies()
-        self.compute([run], qrels, measures, policies)
         found = {}
-        with self.store.reading() as connection:
-            for measure in measures:
-                row = connection.execute(wanted_scores([run.number], qrels, measure, policies)).one()
-                queries = texts_of(get_blob(connection, row.queries_sha256))
-                vector = vector_of(get_blob(connection, row.vector_sha256))
-                found[measure.name] = StoredScores(summary_of(row), queries, vector)
+        for measure in measures:
+            summary = self.means([run], qrels, measure, policies)[run.number]
+            found[measure.name] = self.read([summary])[0]
         return found
 
     def means(
-        self, runs: Sequence[StoredRun], qrels: StoredQrels, measure: Measure, policies: Policies | None = None
+        self,
+        runs: Sequence[StoredRun],
+        qrels: StoredQrels,
+        measure: Measure,
+        policies: Policies | None = None,
+        *,
+        on_progress: Callable[[int, int], object] | None = None,
     ) -> dict[int, ScoreSummary]:
         """Return one number for each run, by the number of the run; what is not kept yet is computed and kept."""
         policies = policies or Policies()
-        self.compute(runs, qrels, [measure], policies)
-        with self.store.reading() as connection:
-            rows = connection.execute(wanted_scores(None, qrels, measure, policies)).all()
+        self.compute(runs, qrels, [measure], policies, on_progress=on_progress)
         asked = {run.number for run in runs}
+        wanted = wanted_scores(qrels, measure, policies)
+        if len(asked) == 1:
+            wanted = wanted.where(scores_table.c.run_id == next(iter(asked)))
+        with self.store.reading() as connection:
+            rows = connection.execute(wanted).all()
         return {row.run_id: summary_of(row) for row in rows if row.run_id in asked}
+
+    def read(self, summaries: Sequence[ScoreSummary]) -> list[StoredScores]:
+        """Return the scores behind summaries, all of them read at once."""
+        with self.store.reading() as connection:
+            vectors = get_blobs(connection, (each.vector_sha256 for each in summaries))
+            queries = get_blobs(connection, (each.queries_sha256 for each in summaries))
+        query_ids = {sha256: texts_of(data) for sha256, data in queries.items()}
+        return [
+            StoredScores(each, query_ids[each.queries_sha256], vector_of(vectors[each.vector_sha256]))
+            for each in summaries
+        ]
+
+    def scored_queries(self, queries_sha256: str) -> tuple[str, ...]:
+        """Return the queries that `ScoreSummary.queries_sha256` stands for."""
+        with self.store.reading() as connection:
+            return texts_of(get_blob(connection, queries_sha256))
 
     def lacking(
         self, runs: Iterable[StoredRun], qrels: StoredQrels, measures: Sequence[Measure], policies: Policies
     ) -> dict[int, list[Measure]]:
         """Return the measures that are not kept yet, by the number of the run."""
-        known: dict[str, set[int]] = {}
+        asked = {run.number for run in runs}
+        lacking: dict[int, list[Measure]] = {}
         with self.store.reading() as connection:
             for measure in measures:
-                rows = connection.execute(wanted_scores(None, qrels, measure, policies, only_number=True)).scalars()
-                known[measure.name] = set(rows)
-        lacking = {run.number: [each for each in measures if run.number not in known[each.name]] for run in runs}
-        return {number: each for number, each in lacking.items() if each}
+                wanted = wanted_scores(qrels, measure, policies, only_number=True)
+                if len(asked) == 1:
+                    wanted = wanted.where(scores_table.c.run_id == next(iter(asked)))
+                for number in asked.difference(connection.execute(wanted).scalars()):
+                    lacking.setdefault(number, []).append(measure)
+        return lacking
 
     def compute(
-        self, runs: Sequence[StoredRun], qrels: StoredQrels, measures: Sequence[Measure], policies: Policies
+        self,
+        runs: Sequence[StoredRun],
+        qrels: StoredQrels,
+        measures: Sequence[Measure],
+        policies: Policies,
+        *,
+        on_progress: Callable[[int, int], object] | None = None,
     ) -> None:
-        """Compute and keep what is not kept yet."""
+        """Compute and keep what is not kept yet; `on_progress` is told how many runs are done, and of how many."""
         lacking = self.lacking(runs, qrels, measures, policies)
         if not lacking:
             return
         judgments = self.store.qrels.judgments(qrels)
-        for run in runs:
-            if run.number in lacking:
-                wanted = tuple(lacking[run.number])
-                refuse_data_of_docs(wanted, run)
-                request = EvaluateRequest(measures=wanted, policies=policies)
-                scored = evaluate_request(request, judgments, {run.system: self.store.runs.ranking(run)})
-                self.add(run, qrels, scored[run.system], versions=scored.versions, policies=policies)
+        for done, run in enumerate(run for run in runs if run.number in lacking):
+            if on_progress is not None:
+                on_progress(done, len(lacking))
+            wanted = tuple(lacking[run.number])
+            refuse_data_of_docs(wanted, run)
+            request = EvaluateRequest(measures=wanted, policies=policies)
+            scored = evaluate_request(request, judgments, {run.system: self.store.runs.ranking(run)})
+            self.add(run, qrels, scored[run.system], versions=scored.versions, policies=policies)
+        if on_progress is not None:
+            on_progress(len(lacking), len(lacking))
 
     def drop(self) -> int:
         """Remove all scores that can be computed again; return how many there were."""
@@ -159,16 +191,16 @@ class ScoreTable:
 
 
 def wanted_scores(
-    runs: Sequence[int] | None, qrels: StoredQrels, measure: Measure, policies: Policies, *, only_number: bool = False
+    qrels: StoredQrels, measure: Measure, policies: Policies, *, only_number: bool = False
 ) -> sa.Select[Any]:
     chosen = sa.select(scores_table.c.run_id) if only_number else sa.select(scores_table)
-    wanted = chosen.where(
+    return chosen.where(
         scores_table.c.qrels_id == qrels.number,
         scores_table.c.measure == measure.name,
         scores_table.c.version == measure.spec.version,
         scores_table.c.policies_sha256 == policies_sha256(policies),
+        scores_table.c.data_sha256 == "",
     )
-    return wanted if runs is None else wanted.where(scores_table.c.run_id.in_(runs)).limit(1)
 
 
 def summary_of(row: sa.Row[Any]) -> ScoreSummary:

@@ -154,7 +154,7 @@ def what_to_do(result: GateResult) -> Iterator[str]:
         how = {
             "folder": f"save today's runs as the new baseline and commit it: rankscope baseline save -o {where}",
             "run": f"put today's run in the place of {where}",
-            "store": f"put the tag on today's run: rankscope history tag {where} SYSTEM",
+            "store": "let a tag name the run to compare with from now on: rankscope history tag NAME RUN",
         }
         yield f"Where the change is worth it all the same, {how[result.baseline.kind]}"
 

@@ -17,6 +17,7 @@ from rankscope.analysis.validate import ValidationReport
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.experiment.project import project_schema
 from rankscope.experiment.target_file import target_schema
+from rankscope.experiment.watch import WatchResult
 from rankscope.measures.listing import by_family
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
@@ -60,6 +61,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "targets": target_schema(),
         "project": project_schema(),
         "run": benchmark_json.run_schema(),
+        "watch": json_schema(WatchResult),
         "test-cases": test_case_schema(),
     }
 

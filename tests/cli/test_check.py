@@ -95,6 +95,23 @@ def test_several_runs_are_counted_each(files, rankscope):
     assert re.search(r"old +0 +2 +0 +100%", done.out)
 
 
+def test_with_many_runs_each_target_is_shown_once_and_the_best_run_first(files, rankscope):
+    arguments = files(PASSES, FAILS)
+    Path("good.run").write_text(RUN.replace("a 3 1.0", "a 3 9.0"))
+    others = ["good.run"]
+    for i in range(4):
+        Path(f"other{i}.run").write_text(RUN)
+        others.append(f"other{i}.run")
+    done = rankscope(*arguments[:3], *others, *arguments[3:])
+    assert "5 of 12 checks fail (2 targets, 6 runs)." in done.out
+    assert "Nothing fails in 1 of 6 runs." in " ".join(done.out.split())
+    assert done.out.count("✗ first") == 1
+    assert "It fails in 5 of 6 runs." in done.out
+    assert "new: a is at rank 3, but must be in the top 1" in done.out
+    assert "and 2 more runs, below among all" in done.out
+    assert done.out.index("good  ") < done.out.index("new  ") < done.out.index("other0  ")
+
+
 @pytest.mark.parametrize(
     ("targets", "message"),
     [

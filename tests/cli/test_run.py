@@ -76,7 +76,10 @@ def test_text_shows_quality_beside_cost(run, small):
     outcome = run("--only", "one")
     assert outcome.code == 0
     assert re.search(r"system +nDCG@10 .* p50 ms +p95 ms +queries/s +failed", outcome.out)
-    assert outcome.err == ""
+    mean = re.search(r"one +(0\.\d{4})", outcome.out)[1]
+    said = rf"since the last run:\n  one: nDCG@10 {mean}, the first stored run\nstored: one [0-9a-f]{{8}}\n"
+    assert re.fullmatch(said, outcome.err)
+    assert run("--only", "one", "--no-store").err == ""
     assert "picky" not in outcome.out
     with_failures = run()
     assert with_failures.code == 1

@@ -100,7 +100,10 @@ def three_runs(store):
         {"q1": ["b", "a"], "q2": ["d", "c"]},
         {"q1": ["x", "b"], "q2": ["c", "d"]},
     )
-    return [keep(store, ranking, qrels=qrels, day=i) for i, (ranking, qrels) in enumerate(zip(rankings, labels), 1)]
+    return [
+        keep(store, ranking, qrels=qrels, day=i)
+        for i, (ranking, qrels) in enumerate(zip(rankings, labels, strict=True), 1)
+    ]
 
 
 def test_labels_that_change_twice(store):
@@ -145,8 +148,8 @@ def test_a_history_begins_anew_with_other_queries(store):
 def test_what_was_changed_is_told(store):
     before = keep(store, {"q1": ["a"]}, qrels=Q1, day=1, config={"k1": 0.9, "b": 0.4})
     after = keep(store, {"q1": ["b"]}, qrels=Q1, day=2, config={"k1": 1.2, "stemmer": "x" * 40})
-    assert history_of(store).changes[0].what == f"k1 0.9 to 1.2, b 0.4 to none, stemmer none to {'x' * 23}…"
-    assert diff_runs(store, before, after).notes[0].startswith("The options of the system have changed: k1 0.9 to 1.2")
+    assert history_of(store).changes[0].what == f"b 0.4 to none, k1 0.9 to 1.2, stemmer none to {'x' * 23}…"
+    assert diff_runs(store, before, after).notes[0].startswith("The options of the system have changed: b 0.4 to")
 
 
 def test_runs_on_two_collections_are_refused(store):

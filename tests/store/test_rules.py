@@ -168,10 +168,10 @@ def test_looks_are_counted_once_for_each_question(store):
     grades = rs.Qrels({query: {"d1": 1, "d4": 1} for query in QUERIES})
     results = [rs.compare(grades, {"a": ranked(1), "b": ranked(i)}, "RR") for i in (2, 3)]
     looks = [
-        store.comparisons.add(results[0], queries_sha256="q", inputs=1).look,
-        store.comparisons.add(results[1], queries_sha256="q", inputs=2).look,
-        store.comparisons.add(results[0], queries_sha256="q", inputs=1).look,
-        store.comparisons.add(results[1], queries_sha256="other", inputs=3).look,
+        store.comparisons.add(results[0], queries_sha256="q", rankings=["a", "b"], inputs=1).look,
+        store.comparisons.add(results[1], queries_sha256="q", rankings=["a", "c"], inputs=2).look,
+        store.comparisons.add(results[0], queries_sha256="q", rankings=["a", "b"], inputs=1).look,
+        store.comparisons.add(results[1], queries_sha256="other", rankings=["a", "c"], inputs=3).look,
     ]
     assert looks == [1, 2, 1, 1]
     kept = store.comparisons.list(queries_sha256="q")

@@ -95,7 +95,9 @@ def whole_history(store: Store, args: argparse.Namespace, form: str) -> int:
         else:
             command = options.command_line(args)
             report = options.write_report(
-                lambda with_figures, **_: report_of(found, command=command, with_figures=with_figures),
+                lambda with_figures, every_pair: report_of(
+                    found, command=command, with_figures=with_figures, every_run=every_pair
+                ),
                 form,
                 stream,
                 details=args.details,

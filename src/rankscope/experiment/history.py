@@ -9,7 +9,7 @@ the judgments of today.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Any, Literal
@@ -37,6 +37,8 @@ from rankscope.store.scores import ScoreSummary, StoredScores
 
 DEFAULT_MEASURE = "nDCG@10"
 SHOWN_CHANGES = 8
+PRODUCTION = "production"
+"""The tag of the run that users see."""
 LONGEST_VALUE = 24
 """Of an option's value, so many characters are shown where it was changed."""
 
@@ -188,7 +190,7 @@ class History(StoredRecord, kw_only=True):
     labels: LabelsOfToday
     systems: tuple[SystemHistory, ...]
     main: str
-    """The system that the answer is about: the one whose run is the newest."""
+    """The system that the answer is about: the one with the tag production, else the one whose run is the newest."""
     verdict: VerdictOnChange | None = None
     """On its newest run against its first one that was asked the same queries."""
     n_looks: int = 0
@@ -256,7 +258,7 @@ def history_of(
     for tag, number in store.tags.current().items():
         tags.setdefault(number, []).append(tag)
     histories = {system: system_history(scorer, system, group, labels, tags) for system, group in of_system.items()}
-    main = max(of_system, key=lambda system: (of_system[system][-1].started, of_system[system][-1].number))
+    main = main_system_of(of_system, store.tags.current().get(PRODUCTION))
     verdict, since = None, histories[main].since
     if n_changes and since is not None:
         first = next(run for run in of_system[main] if run.number == since)
@@ -281,6 +283,14 @@ def history_of(
         n_looks=store.comparisons.n_looks(runs[-1].queries_sha256),
         label_steps=tuple(label_steps(scorer, histories[main], of_system[main])),
     )
+
+
+def main_system_of(runs: Mapping[str, Sequence[StoredRun]], in_production: int | None) -> str:
+    """Return the system that a tagged run belongs to; where it is none of them, the one whose run is the newest."""
+    for system, group in runs.items():
+        if any(run.number == in_production for run in group):
+            return system
+    return max(runs, key=lambda system: (runs[system][-1].started, runs[system][-1].number))
 
 
 def chosen_collection(store: Store, name: str | None) -> str:
@@ -308,15 +318,6 @@ def policies_of(run: StoredRun) -> Policies:
     return Policies(**run.details.policies)
 
 
-class CommonQueries(Record):
-    """The queries that two runs were asked with the same words, and how the others differ."""
-
-    same: frozenset[str]
-    n_added: int
-    n_removed: int
-    n_changed: int
-
-
 class HistoryScorer:
     """Scores of stored runs by one measure; each is asked of the store once."""
 
@@ -326,8 +327,10 @@ class HistoryScorer:
         self._means: dict[tuple[int, int], ScoreSummary] = {}
         self._texts: dict[str, dict[str, str | None]] = {}
         self._labels: dict[str, StoredQrels] | None = None
-        self._common: dict[tuple[str, str], CommonQueries] = {}
+        self._same: dict[tuple[str, str], frozenset[str]] = {}
         self._scored: dict[str, frozenset[str]] = {}
+        self._counts: dict[tuple[str, ...], QueryCounts] = {}
+        self._covers: dict[tuple[str, str, str], bool] = {}
 
     def prepare(
         self, runs: Sequence[StoredRun], labels: StoredQrels, on_progress: Callable[[int, int], object] | None = None
@@ -377,15 +380,36 @@ class HistoryScorer:
             self._texts[run.queries_sha256] = {query: each.text for query, each in queries.items()}
         return self._texts[run.queries_sha256]
 
-    def common(self, before: StoredRun, after: StoredRun) -> CommonQueries:
+    def same_queries(self, before: StoredRun, after: StoredRun) -> frozenset[str]:
         """Return the queries that two runs were asked with the same words."""
         key = (before.queries_sha256, after.queries_sha256)
-        if key not in self._common:
+        if key not in self._same:
             then, now = self.texts(before), self.texts(after)
             both = then.keys() & now.keys()
-            same = frozenset(query for query in both if are_same(then[query], now[query]))
-            self._common[key] = CommonQueries(same, len(now) - len(both), len(then) - len(both), len(both) - len(same))
-        return self._common[key]
+            self._same[key] = frozenset(query for query in both if are_same(then[query], now[query]))
+        return self._same[key]
+
+    def query_counts(self, before: StoredRun, after: StoredRun, labels: StoredQrels) -> QueryCounts:
+        """Return how the queries of two runs differ, those judged then and those judged today."""
+        then = self.labels_then(before) or labels
+        asked = (before.queries_sha256, after.queries_sha256)
+        key = (*asked, self.summary(before, then).queries_sha256, self.summary(after, labels).queries_sha256)
+        if key not in self._counts:
+            same = self.same_queries(before, after)
+            judged_then, judged_now = (
+                self.scored_queries(before, then) & same,
+                self.scored_queries(after, labels) & same,
+            )
+            old, new = self.texts(before).keys(), self.texts(after).keys()
+            self._counts[key] = QueryCounts(
+                n_common=len(judged_now),
+                n_added=len(new - old),
+                n_removed=len(old - new),
+                n_changed=len(old & new) - len(same),
+                n_judged_since=len(judged_now - judged_then),
+                n_no_longer_judged=len(judged_then - judged_now),
+            )
+        return self._counts[key]
 
     def scored_queries(self, run: StoredRun, labels: StoredQrels) -> frozenset[str]:
         sha256 = self.summary(run, labels).queries_sha256
@@ -393,12 +417,16 @@ class HistoryScorer:
             self._scored[sha256] = frozenset(self.store.scores.scored_queries(sha256))
         return self._scored[sha256]
 
-    def mean(self, run: StoredRun, labels: StoredQrels, queries: frozenset[str]) -> float:
-        """Return the mean over some queries, NaN where none of them has a score."""
-        if self.scored_queries(run, labels) <= queries:
-            mean = self.summary(run, labels).mean
-            return float("nan") if mean is None else mean
-        return mean_over(self.scores(run, labels), queries, self.measure.spec.aggregate)
+    def mean_over_same(self, run: StoredRun, labels: StoredQrels, before: StoredRun, after: StoredRun) -> float:
+        """Return the mean of a run over the queries that two runs were asked; NaN where none of them has a score."""
+        summary = self.summary(run, labels)
+        key = (summary.queries_sha256, before.queries_sha256, after.queries_sha256)
+        if key not in self._covers:
+            self._covers[key] = self.scored_queries(run, labels) <= self.same_queries(before, after)
+        if self._covers[key]:
+            return float("nan") if summary.mean is None else summary.mean
+        same = self.same_queries(before, after)
+        return mean_over(self.scores(run, labels), same, self.measure.spec.aggregate)
 
 
 def system_history(
@@ -412,11 +440,11 @@ def system_history(
             labels,
             before=before,
             tags=tuple(tags.get(run.number, ())),
-            same_as_newest=change_of_queries(scorer, run, newest, labels).are_same,
+            same_as_newest=scorer.query_counts(run, newest, labels).are_same,
         )
         for before, run in zip([None, *runs], runs, strict=False)
     )
-    queries = change_of_queries(scorer, runs[0], newest, labels) if len(runs) > 1 else None
+    queries = scorer.query_counts(runs[0], newest, labels) if len(runs) > 1 else None
     first = next(run for run, point in zip(runs, points, strict=True) if point.same_as_newest)
     if first == newest:
         return SystemHistory(system, points, queries=queries)
@@ -504,7 +532,7 @@ def compared_runs(
     """
     if before.ranking_sha256 == after.ranking_sha256:
         return None
-    same = scorer.common(before, after).same
+    same = scorer.same_queries(before, after)
     names = {f"run {run.number}": run for run in (before, after)}
     if before.system != after.system:
         names = {f"{run.system} (run {run.number})": run for run in (before, after)}
@@ -567,29 +595,15 @@ def point_of(
     )
 
 
-def change_of_queries(scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> QueryCounts:
-    common = scorer.common(before, after)
-    judged_now = scorer.scored_queries(after, labels) & common.same
-    judged_then = scorer.scored_queries(before, scorer.labels_then(before) or labels) & common.same
-    return QueryCounts(
-        n_common=len(judged_now),
-        n_added=common.n_added,
-        n_removed=common.n_removed,
-        n_changed=common.n_changed,
-        n_judged_since=len(judged_now - judged_then),
-        n_no_longer_judged=len(judged_then - judged_now),
-    )
-
-
 def change_between(
     scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels
 ) -> tuple[QueryCounts, ChangeParts | None]:
     """Return how the queries differ, and the change of the mean over the common ones, taken apart."""
-    counts, same = change_of_queries(scorer, before, after, labels), scorer.common(before, after).same
+    counts = scorer.query_counts(before, after, labels)
     if not counts.n_common:
         return counts, None
-    new, old_now = (scorer.mean(run, labels, same) for run in (after, before))
-    old_then = scorer.mean(before, scorer.labels_then(before) or labels, same)
+    new, old_now = (scorer.mean_over_same(run, labels, before, after) for run in (after, before))
+    old_then = scorer.mean_over_same(before, scorer.labels_then(before) or labels, before, after)
     return counts, ChangeParts(or_none(new - old_then), or_none(new - old_now), or_none(old_now - old_then))
 
 
@@ -752,7 +766,7 @@ def changed_options(before: StoredRun, after: StoredRun) -> Iterator[str]:
 
 def option_changes(before: StoredRun, after: StoredRun) -> list[str]:
     then, now = before.config, after.config
-    changed = [name for name in {**now, **then} if then.get(name) != now.get(name)]
+    changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     return [f"{name} {brief(then.get(name))} to {brief(now.get(name))}" for name in changed]
 
 

@@ -149,18 +149,20 @@ def worse_queries(check: GateCheck, *, several: bool) -> Iterator[ChangedQueries
 def what_to_do(result: GateResult) -> Iterator[str]:
     if result.outcome in ("failed", "inconclusive") and any(check.losses for check in result.checks):
         yield "Look at the queries above: a page (-o gate.html) shows both rankings of each, side by side."
-    if result.outcome == "failed":
-        where = "" if result.baseline is None else f" -o {result.baseline.where}"
-        yield (
-            "Where the change is worth it all the same, save today's runs as the new baseline and commit it: "
-            f"rankscope baseline save{where}"
-        )
+    if result.outcome == "failed" and result.baseline is not None:
+        where = result.baseline.where
+        how = {
+            "folder": f"save today's runs as the new baseline and commit it: rankscope baseline save -o {where}",
+            "run": f"put today's run in the place of {where}",
+            "store": f"put the tag on today's run: rankscope history tag {where} SYSTEM",
+        }
+        yield f"Where the change is worth it all the same, {how[result.baseline.kind]}"
 
 
 def footer_of(result: GateResult, command: str) -> Iterator[tuple[str, str]]:
     if result.baseline is not None:
-        saved = f", saved {result.baseline.created}" if result.baseline.created else ""
-        yield "baseline", f"{result.baseline.where}{saved}"
+        saved = f"saved {result.baseline.created}" if result.baseline.created else ""
+        yield "baseline", ", ".join(filter(None, (result.baseline.where, result.baseline.words or saved)))
     if command:
         yield "command", command
     yield "rankscope", result.rankscope

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from rankscope.experiment.history import (
-    ChangeParts,
     History,
     HistoryPoint,
+    LabelStep,
     RunChange,
+    VerdictOnChange,
 )
 from rankscope.measures.scores import show
 from rankscope.printable import counted
@@ -29,6 +30,7 @@ from rankscope.report.document import (
     VerdictBlock,
 )
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import without_empty
 
 SPARKS = "▁▂▃▄▅▆▇█"
 LONGEST_SPARK = 24
@@ -37,20 +39,40 @@ SMALL = 0.0005
 """Changes that round to nothing are said to be none."""
 
 
-def report_of(history: History, *, command: str = "", with_figures: bool = True) -> Report:
-    """Return the report: how the numbers stand and moved, a table of systems, the newest changes, all runs."""
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+"""Not those of the user's language: the sentence around them is English."""
+RUNS_ON_A_SCREEN = 10
+
+
+def report_of(history: History, *, command: str = "", with_figures: bool = True, every_run: bool = True) -> Report:
+    """Return the report: how the numbers stand and moved, a table of systems, the newest changes, all runs.
+
+    Without `every_run` the table of runs has the newest of each system: where it is folded away, no more is needed.
+    """
     first: list[Block] = [answer_of(history), Facts("", tuple(facts_of(history)))]
-    first.append(TableBlock(f"Systems, by {history.measure} of the newest run", systems_table(history)))
     if with_figures and any(len(system.points) > 1 for system in history.systems):
         first.append(trend_figure(history))
+    first.append(TableBlock(f"Systems, by {history.measure} of the newest run", systems_table(history)))
     sections = []
     if history.changes:
         sections.append(Section("Changes", (TableBlock("", changes_table(history)),), intro=CHANGES))
-    moved = TableBlock("", labels_table(history))
-    sections += [
-        Section("What moved the printed numbers", (moved,), intro=LABELS),
-        Section("Every run", (TableBlock("", runs_table(history), folded=True),)),
-    ]
+    parts: list[Block] = [*parts_figures(history)] if with_figures else []
+    parts.append(TableBlock("", labels_table(history)))
+    runs = TableBlock("", runs_table(history, last=None if every_run else RUNS_ON_A_SCREEN), folded=True)
+    sections += [Section("What moved the printed number", tuple(parts), intro=LABELS), Section("Every run", (runs,))]
     return Report(
         title=f"{history.collection}: {history.measure} over time",
         first_screen=tuple(first),
@@ -64,47 +86,88 @@ LABELS = (
     "A number that was printed then was made with the judgments of its time. Labels: what today's judgments change of "
     "that same run. System: what the newest run changes, both under the judgments of today."
 )
+SCORED_AGAIN = "Every old run is scored again under today's judgments, so all numbers can be compared."
+LABELS_NOT_QUALITY = "labels, not quality"
 
 
 def answer_of(history: History) -> VerdictBlock:
     """Say what became of the system whose run is the newest, and whether the judgments have moved its number."""
-    newest = max(history.systems, key=lambda system: system.points[-1].started)
-    points, change = newest.points, newest.change
+    main, verdict = history.main_system, history.verdict
+    last = main.points[-1]
     subject = f"{history.collection} · {history.measure} · {span(history)}"
-    last = points[-1]
-    now = "undefined" if last.mean is None else show(last.mean)
-    if change is None or change.system is None or change.labels is None:
-        if len(points) == 1:
-            reason = "There is one run of it so far: with the next one there is something to compare."
-        else:
-            reason = "Its first and its newest run have no judged query in common, so nothing is said of a change."
-        return VerdictBlock(f"{newest.system} has {history.measure} {now}.", reason, "note", subject)
-    headline = f"{newest.system} {moved(change.system, history)} since {day(points[0])}."
-    if abs(change.labels) >= SMALL:
-        headline += f" The labels moved its number by {change.labels:+.3f}: that is not the search."
-    verdict = next((one for one in history.changes if one.after == last.run), None)
-    reason = "Every run is scored again under the judgments of today, so that all numbers can be compared."
-    mark: Mark = "note"
-    if verdict is not None:
-        mark = VERDICT_MARKS[verdict.verdict]
-        reason = f"The newest run against the one before: {verdict.words} {reason}"
     cautions = []
-    if newest.queries is not None and not newest.queries.are_same:
+    if main.queries is not None and not main.queries.are_same:
+        others = sum(not point.same_as_newest for point in main.points)
         cautions.append(
-            f"Since the first run {newest.queries.in_words}; changes are over the "
-            f"{counted(newest.queries.n_common, 'query')} that both were asked."
+            f"{counted(others, 'run')} of {main.system} {'was' if others == 1 else 'were'} asked other queries than "
+            f"the newest (since the first run {main.queries.in_words}), and cannot be compared with it."
         )
     if last.missing:
         cautions.append(f"The newest run leaves {counted(last.missing, 'query')} unanswered, which count 0.")
-    return VerdictBlock(headline, reason, mark, subject, tuple(cautions))
+    if verdict is None:
+        now = "undefined" if last.mean is None else show(last.mean)
+        reason = "There is one run of it so far: with the next one there is something to compare."
+        if len(main.points) > 1:
+            reason = "No earlier run of it was asked the same queries, so nothing is said of a change."
+        return VerdictBlock(f"{main.system} has {history.measure} {now}.", reason, "note", subject, tuple(cautions))
+    first = next(point for point in main.points if point.run == main.since)
+    headline = f"{became(history, verdict, since_words(first, last))}{labels_sentence(history)}"
+    against = f"Run {verdict.after} against run {verdict.before} of {day(first)}"
+    reason = f"{against}: {verdict.words} {SCORED_AGAIN}"
+    return VerdictBlock(headline, reason, VERDICT_MARKS[verdict.verdict], subject, tuple(cautions))
 
 
-def moved(change: float, history: History) -> str:
-    if abs(change) < SMALL:
-        return "stands where it stood"
-    rose = change > 0
-    better = "" if history.better == "higher" else " (less is better)"
-    return f"has {'risen' if rose else 'fallen'} by {abs(change):.3f}{better}"
+def became(history: History, verdict: VerdictOnChange, since: str) -> str:
+    """Say what became of a system, no more than the verdict on it holds."""
+    name, difference = verdict.system, verdict.difference
+    if verdict.verdict == "not_comparable" or difference is None:
+        return f"{name} cannot be compared with what it was."
+    by = f"{difference:+.3f}"
+    match verdict.verdict:
+        case "better" | "worse" | "probably_better" | "probably_worse":
+            course = "risen" if difference > 0 else "fallen"
+            which = "better" if "better" in verdict.verdict else "worse"
+            better = f", which is {which}" if history.better == "lower" else ""
+            return f"{name} has {course} by {abs(difference):.3f} {since}{better}."
+        case "identical" | "same":
+            change = "" if abs(difference) < SMALL else f" ({by})"
+            return f"{name} has practically not changed {since}{change}."
+        case "not_safe":
+            return f"It is not safe to say whether {name} has changed {since}: {by}, with too many unjudged results."
+        case "too_few":
+            return f"Too few queries to say whether {name} has changed {since}: {by}."
+        case _:
+            return f"Cannot tell whether {name} has changed {since}: {by}."
+
+
+def labels_sentence(history: History) -> str:
+    """Say what the judgments did to the printed number of the main system: the largest jump, or how much in all."""
+    steps = [step for step in history.label_steps if abs(step.labels) >= SMALL]
+    if steps:
+        largest = max(steps, key=lambda step: abs(step.labels))
+        is_jump = abs(largest.printed) >= SMALL and abs(largest.labels) > abs(largest.printed - largest.labels)
+        if is_jump and (largest.printed > 0) == (largest.labels > 0):
+            at = datetime.fromisoformat(largest.at)
+            what = "jump" if largest.printed > 0 else "fall"
+            return f" The {what} of {at.day} {MONTHS[at.month - 1]} was the labels, not the search."
+    change = history.main_system.change
+    if change is None or change.labels is None or abs(change.labels) < SMALL:
+        return ""
+    return f" The labels moved its number by {change.labels:+.3f}, which is not the search."
+
+
+def since_words(first: HistoryPoint, last: HistoryPoint) -> str:
+    """Say how long it took: `in 16 weeks`, or `since run 3` within a day."""
+    days = (datetime.fromisoformat(last.started) - datetime.fromisoformat(first.started)).days
+    if days < 1:
+        return f"since run {first.run}"
+    return f"in {counted(days // 7, 'week') if days >= 14 else counted(days, 'day')}"
+
+
+def interval_of(verdict: VerdictOnChange) -> str:
+    if verdict.low is None or verdict.high is None:
+        return ""
+    return f"95% CI {verdict.low:+.3f} to {verdict.high:+.3f}"
 
 
 def facts_of(history: History) -> Iterator[Fact]:
@@ -132,54 +195,93 @@ def systems_table(history: History) -> Table:
             Cell(each.system),
             number(each.points[-1].mean),
             Cell(interval_words(each.points[-1])),
-            change_cell(each.points[-1].change),
-            Cell(spark(each.points)),
+            change_cell(each.points[-1]),
+            Cell(spark(each.comparable)),
             Cell(f"{len(each.points)}"),
             Cell(day(each.points[-1])),
         ]
         for each in ordered
     ]
     header = ["system", history.measure, "95% interval", "since the run before", "trend", "runs", "newest"]
-    notes = ("since the run before: what the system changed, under the judgments of today",)
+    notes = ["since the run before: what the system changed, under the judgments of today"]
+    if any(not point.same_as_newest for each in ordered for point in each.points):
+        notes.append("trend: the runs that were asked the same queries as the newest")
     return Table(header, rows, notes=notes, optional=("newest", "runs"), keep=(history.measure,))
 
 
 def changes_table(history: History) -> Table:
+    """Return the newest changes, and those of the judgments among them, the newest first."""
     rows = [
-        [
-            Cell(one.at[:16].replace("T", " ")),
-            Cell(one.system),
-            Cell(f"run {one.before} to run {one.after}"),
-            Cell("" if one.difference is None else f"{one.difference:+.4f}", raw=repr(one.difference)),
-            Cell("" if one.low is None or one.high is None else f"{one.low:+.4f} to {one.high:+.4f}"),
-            Cell(one.short),
-        ]
+        (
+            one.at,
+            [
+                Cell(one.at[:16].replace("T", " ")),
+                Cell(one.system),
+                Cell(f"run {one.before} to run {one.after}"),
+                Cell(one.what),
+                signed(one.difference),
+                Cell("" if one.low is None or one.high is None else f"{one.low:+.4f} to {one.high:+.4f}"),
+                Cell(one.short),
+            ],
+        )
         for one in history.changes
     ]
-    header = ["when", "system", "runs", "difference", "95% interval", "verdict"]
-    return Table(header, rows, n_name_columns=3, keep=("difference", "verdict"))
+    oldest = min(one.at for one in history.changes)
+    rows += [
+        (
+            step.at,
+            [
+                Cell(step.at[:16].replace("T", " ")),
+                Cell("labels"),
+                Cell(f"run {step.before} to run {step.after}"),
+                Cell(judgments_words(step)),
+                signed(step.labels),
+                Cell(""),
+                Cell(LABELS_NOT_QUALITY),
+            ],
+        )
+        for step in history.label_steps
+        if step.at >= oldest and abs(step.labels) >= SMALL
+    ]
+    header = ["when", "system", "runs", "what", "difference", "95% interval", "verdict"]
+    notes = []
+    if len(rows) > len(history.changes):
+        notes.append(f"labels: what other judgments moved of the number that was printed of {history.main}")
+    ordered = [cells for _, cells in sorted(rows, key=lambda row: row[0], reverse=True)]
+    table = Table(header, ordered, n_name_columns=4, notes=notes, optional=("95% interval", "what", "runs"),
+        keep=("system", "difference", "verdict"))  # fmt: skip
+    return without_empty(table, "what")
+
+
+def judgments_words(step: LabelStep) -> str:
+    """Say how the judgments differ: `14,604 judgments, 204 more`, or that some were changed."""
+    more = step.n_after - step.n_before
+    how = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "some changed"
+    return f"{counted(step.n_after, 'judgment')}, {how}"
 
 
 def labels_table(history: History) -> Table:
     rows = []
     for system in history.systems:
-        first, last, change = system.points[0], system.points[-1], system.change
+        first = next((point for point in system.points if point.run == system.since), system.points[-1])
+        change = system.change
         parts = (None, None, None) if change is None else (change.labels, change.system, change.total)
+        run = f"run {first.run} of {day(first)}"
         rows.append(
             [
                 Cell(system.system),
+                Cell(run),
                 number(first.mean_then),
                 *(signed(value) for value in parts),
-                number(last.mean),
-                Cell("" if system.queries is None else f"{system.queries.n_common}"),
+                number(system.points[-1].mean),
             ]
         )
-    header = ["system", "first run, then", "labels", "system's part", "total", "newest run, today", "common queries"]
-    notes = ["total = labels + system's part, over the common queries; the first and last column are over all queries"]
-    return Table(header, rows, notes=notes, keep=("total",))
+    header = ["system", "first run", "printed then", "labels", "system's part", "total", "newest run, today"]
+    notes = ["total = labels + system's part; the first run is the first that was asked the same queries as the newest"]
+    return Table(header, rows, n_name_columns=2, notes=notes, keep=("labels", "system's part"))
 
 
-def runs_table(history: History) -> Table:
+def runs_table(history: History, *, last: int | None = None) -> Table:
     rows = [
         [
             Cell(system.system),
@@ -194,7 +296,7 @@ def runs_table(history: History) -> Table:
             Cell("" if point.queries is None else point.queries.in_words),
         ]
         for system in history.systems
-        for point in reversed(system.points)
+        for point in reversed(system.points[-last if last else None :])
     ]
     header = [
         "system",
@@ -256,7 +358,7 @@ def rescored_table(history: History) -> Table:
             number(point.mean_then),
             signed(None if point.mean is None or point.mean_then is None else point.mean - point.mean_then),
             number(point.mean),
-            change_cell(point.change),
+            change_cell(point),
             Cell("" if point.queries is None else point.queries.in_words),
         ]
         for system in history.systems
@@ -326,17 +428,24 @@ def estimate_block(found: RunChange) -> Iterator[Block]:
 
 
 def trend_figure(history: History) -> Block:
-    from rankscope.report.charts.trend import TrendChart, TrendPoint
+    from rankscope.report.charts.trend import TrendChart, TrendEvent, TrendPoint
 
     start = min(datetime.fromisoformat(point.started) for system in history.systems for point in system.points)
+
+    def place(time: str) -> float:
+        return (datetime.fromisoformat(time) - start).total_seconds()
+
+    labels_differ = any(point.mean_then != point.mean for point in history.main_system.points)
     points = [
         TrendPoint(
             point.started[:10],
             _or_nan(point.mean),
             _or_nan(point.low),
             _or_nan(point.high),
-            at=(datetime.fromisoformat(point.started) - start).total_seconds(),
+            at=place(point.started),
             system=system.system,
+            then=_or_nan(point.mean_then) if labels_differ and system.system == history.main else math.nan,
+            is_new=point.queries is not None and not point.queries.are_same,
         )
         for system in history.systems
         for point in system.points
@@ -346,8 +455,38 @@ def trend_figure(history: History) -> Block:
         history.measure,
         title=f"{history.measure} over time, under the judgments of today",
         better=history.better,
+        main=history.main,
+        events=[TrendEvent(place(step.at), "labels") for step in history.label_steps if abs(step.labels) >= SMALL],
     )
     return figure_of(chart)
+
+
+def parts_figures(history: History) -> Iterator[Block]:
+    """Yield the chart of what moved the number of the main system, where it has moved at all."""
+    from rankscope.report.charts.waterfall import WaterfallChart, WaterfallPart
+
+    system, verdict = history.main_system, history.verdict
+    change, last = system.change, system.points[-1]
+    first = next((point for point in system.points if point.run == system.since), None)
+    if first is None or change is None or verdict is None or last.mean is None or first.mean_then is None:
+        return
+    if change.labels is None or change.system is None:
+        return
+    ends = interval_of(verdict)
+    yield figure_of(
+        WaterfallChart(
+            start=first.mean_then,
+            start_label=day(first),
+            parts=[
+                WaterfallPart("labels", change.labels, "unsafe"),
+                WaterfallPart("system", change.system, VERDICT_MARKS[verdict.verdict]),
+            ],
+            end_label="today",
+            measure=history.measure,
+            title=f"{system.system}: from what was printed to what it is today",
+            subtitle=f"system: {verdict.short}{f', {ends}' if ends else ''}",
+        )
+    )
 
 
 def spark(points: tuple[HistoryPoint, ...]) -> str:
@@ -384,8 +523,11 @@ def signed(value: float | None) -> Cell:
     return Cell("-" if value is None else f"{value:+.4f}", raw="" if value is None else repr(value))
 
 
-def change_cell(change: ChangeParts | None) -> Cell:
-    return Cell("") if change is None else signed(change.system)
+def change_cell(point: HistoryPoint) -> Cell:
+    """Return what the system has changed since the run before; where queries differ, nothing can be said."""
+    if point.queries is not None and not point.queries.are_same:
+        return Cell("other queries")
+    return Cell("") if point.change is None else signed(point.change.system)
 
 
 def interval_words(point: HistoryPoint) -> str:

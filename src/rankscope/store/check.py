@@ -132,7 +132,7 @@ def blob_findings(store: Store, sizes: list[int], progress: Progress | None) -> 
     with store.reading() as connection:
         rows = connection.execute(sa.select(blob).order_by(blob.c.sha256)).all()
         counted = sa.select(blob_chunk.c.sha256, sa.func.count()).group_by(blob_chunk.c.sha256)
-        chunks = dict(connection.execute(counted).tuples().all())
+        chunks = {str(row[0]): int(row[1]) for row in connection.execute(counted)}
     for done, row in enumerate(rows, start=1):
         sizes.append(row.n_bytes)
         if problem := blob_problem(store, row, chunks.get(row.sha256, 0)):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class StoreInfo(Record, kw_only=True):
 
 def store_info(store: Store) -> StoreInfo:
     with store.reading() as connection:
-        about = dict(connection.execute(sa.select(meta.c.key, meta.c.value)).tuples().all())
+        about = {str(row.key): str(row.value) for row in connection.execute(sa.select(meta))}
         rows = {
             table.name: int(connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
             for table in metadata.sorted_tables
@@ -101,7 +102,7 @@ def collect_garbage(store: Store) -> GcResult:
     with store.writing() as connection:
         used = sa.union(*(sa.select(key.parent).where(key.parent.is_not(None)) for key in references_to_blobs()))
         unused = sa.select(blob.c.sha256, blob.c.n_bytes).where(blob.c.sha256.not_in(used))
-        found = connection.execute(unused).tuples().all()
+        found = [(str(row.sha256), int(row.n_bytes)) for row in connection.execute(unused)]
         for at in range(0, len(found), AT_A_TIME):
             names = [sha256 for sha256, _ in found[at : at + AT_A_TIME]]
             connection.execute(sa.delete(blob_chunk).where(blob_chunk.c.sha256.in_(names)))
@@ -268,8 +269,9 @@ def batches(connection: sa.Connection, table: sa.Table) -> Iterator[list[dict[st
     """Yield the rows of a table in the order of its key, a few at a time: chunks of blobs are megabytes."""
     size = 1 if table is blob_chunk else AT_A_TIME
     ordered = sa.select(table).order_by(*table.primary_key.columns).execution_options(yield_per=size)
-    for part in connection.execute(ordered).mappings().partitions(size):
-        yield [dict(row) for row in part]
+    with connection.execute(ordered) as result:
+        for part in result.mappings().partitions(size):
+            yield [dict(row) for row in part]
 
 
 def continue_numbers(connection: sa.Connection, table: sa.Table) -> None:
@@ -280,14 +282,8 @@ def continue_numbers(connection: sa.Connection, table: sa.Table) -> None:
 
 
 def compare_table(source: sa.Connection, target: sa.Connection, table: sa.Table, location: StoreLocation) -> None:
-    for ours, theirs in zip(batches(source, table), batches(target, table), strict=False):
+    for ours, theirs in zip_longest(batches(source, table), batches(target, table)):
         if ours != theirs:
             raise UnfinishedError(
                 f"what was copied to {location} is not the same in {table.name}; nothing is kept there"
             )
-    numbers = [
-        connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-        for connection in (source, target)
-    ]
-    if numbers[0] != numbers[1]:
-        raise UnfinishedError(f"{numbers[1]} of {numbers[0]} rows of {table.name} were copied to {location}")

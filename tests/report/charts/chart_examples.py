@@ -174,6 +174,12 @@ def trend(n_systems, seed, prefix):
     return c.trend(points, title="Trend", measure="nDCG@10", target=0.5, x_label="version", prefix=prefix)
 
 
+def waterfall(n_systems, seed, prefix):
+    rng = random.Random(seed)
+    parts = [c.WaterfallPart(name, rng.gauss(0, 0.03), "better") for name in names(n_systems)]
+    return c.waterfall(rng.random(), parts, title="What moved it", measure="nDCG@10", prefix=prefix)
+
+
 DRAW = {
     draw.__name__: draw
     for draw in (
@@ -191,5 +197,6 @@ DRAW = {
         relevance_diversity,
         trend,
         quality_latency,
+        waterfall,
     )
 }

@@ -8,7 +8,8 @@ from rankscope.report.charts.matrix import MatrixCell
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.charts.positions import BandCounts
 from rankscope.report.charts.rows import ForestRow, ScoreSpread
-from rankscope.report.charts.trend import TrendPoint
+from rankscope.report.charts.trend import TrendEvent, TrendPoint
+from rankscope.report.charts.waterfall import WaterfallPart
 
 __all__ = [
     "KINDS",
@@ -20,7 +21,9 @@ __all__ = [
     "MapPoint",
     "MatrixCell",
     "ScoreSpread",
+    "TrendEvent",
     "TrendPoint",
+    "WaterfallPart",
 ]
 
 KINDS = tuple(CHARTS)

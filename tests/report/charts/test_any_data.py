@@ -128,6 +128,13 @@ def test_maps(rows):
 
 @few
 @given(st.lists(st.tuples(texts, wild, st.floats(-1e12, 1e12)), min_size=1, max_size=20), st.none() | plain)
+def test_waterfall(rows, target):
+    parts = [charts.WaterfallPart(n, v) for n, v, _ in rows]
+    drawn(lambda: charts.waterfall(0.0 if target is None else target, parts, **COMMON))
+
+
+@few
+@given(st.lists(st.tuples(texts, wild, st.floats(-1e12, 1e12)), min_size=1, max_size=20), st.none() | plain)
 def test_trend(rows, target):
     drawn(lambda: charts.trend([charts.TrendPoint(n, v, *ends(v, 0.1)) for n, v, _ in rows], target=target, **COMMON))
     placed = [charts.TrendPoint(name, value, at=at) for name, value, at in rows]
@@ -166,6 +173,7 @@ EMPTY = {
     "relevance_diversity": lambda: charts.relevance_diversity([], title="t", x_measure="x", y_measure="y"),
     "trend": lambda: charts.trend([], **COMMON),
     "quality_latency": lambda: charts.quality_latency([], **COMMON),
+    "waterfall": lambda: charts.waterfall(0.5, [], **COMMON),
 }
 
 

@@ -49,6 +49,9 @@ def test_long_words_everywhere_do_not_break_the_layout(kind):
             [charts.MapPoint(long, 1, 1)], x_measure=long, y_measure=long, **base
         ),
         "trend": lambda: charts.trend([charts.TrendPoint(long, 1)] * 3, measure=long, x_label=long, **base),
+        "waterfall": lambda: charts.waterfall(
+            1, [charts.WaterfallPart(long, -0.3)] * 3, long, start_label=long, end_label=long, **base
+        ),
         "quality_latency": lambda: charts.quality_latency([charts.MapPoint(long, 1, 1)], measure=long, **base),
     }
     check_chart(charts_of[kind]())

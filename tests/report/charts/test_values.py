@@ -359,6 +359,43 @@ def test_trend_points_stand_at_their_values_and_misses_are_marked():
         assert {s.tip[:2] for s in dots if s.name == "path"} == {"v1"}
 
 
+def test_a_trend_has_what_was_said_then_and_begins_anew():
+    said = [(0.5, 0.45, False), (0.52, 0.47, False), (0.7, 0.7, True), (0.71, 0.71, False)]
+    points = [
+        charts.TrendPoint(f"v{i}", value, at=i, system="a", then=then, is_new=new)
+        for i, (value, then, new) in enumerate(said)
+    ]
+    events = [charts.TrendEvent(2, "labels")]
+    chart = charts.trend([*points, charts.TrendPoint("v0", 0.4, at=0, system="b")], events=events, main="a", **COMMON)
+    assert [row["then"] for row in chart.data if row["system"] == "a"] == [0.45, 0.47, 0.7, 0.71]
+    assert "as scored then from 0.450 at v0 to 0.710 at v3" in chart.alt
+    assert "1 event: labels" in chart.alt
+    for picture in both(chart):
+        lines = [shape for shape in picture.shapes if shape.tip == "a" and shape.name == "path"]
+        assert len(lines) == 2  # nothing is drawn from v1 to v2
+        dotted = [shape for shape in picture.shapes if shape.tip == "a, as scored then"]
+        assert [shape.attributes["stroke-dasharray"] for shape in dotted] == ["2 3", "2 3"]
+        assert [shape.name for shape in picture.shapes if shape.tip == "labels"] == ["line"]
+
+
+def test_bars_of_a_waterfall_stand_on_one_another():
+    parts = [charts.WaterfallPart("labels", 0.02, "unsafe"), charts.WaterfallPart("system", -0.05, "worse")]
+    chart = charts.waterfall(0.5, parts, start_label="then", end_label="today", **COMMON)
+    assert chart.alt == "m: then 0.500; labels +0.020; system \N{MINUS SIGN}0.050; today 0.470."
+    assert [row["value"] for row in chart.data] == [0.5, 0.02, -0.05, pytest.approx(0.47)]
+    for picture in both(chart):
+        bars = {shape.tip.split(":")[0]: shape for shape in picture.shapes if shape.name == "rect" and shape.tip}
+        ends = {}
+        for name, bar in bars.items():
+            top = float(bar.attributes["y"])
+            places = (top + float(bar.attributes["height"]), top)
+            ends[name] = [picture.value_at(place, "end") for place in places]
+        assert ends["labels"] == pytest.approx([0.5, 0.52], abs=2e-3)
+        assert ends["system"] == pytest.approx([0.47, 0.52], abs=2e-3)
+        assert (ends["then"][1], ends["today"][1]) == pytest.approx((0.5, 0.47), abs=2e-3)
+        assert ends["then"][0] == ends["today"][0] < 0.47
+
+
 def test_trend_points_may_come_in_any_order():
     points = [charts.TrendPoint("late", 0.6, at=2), charts.TrendPoint("early", 0.5, at=1)]
     chart = charts.trend(points, **COMMON)

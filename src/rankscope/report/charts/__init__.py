@@ -41,6 +41,7 @@ OURS = (
     ("relevance_diversity", "maps:RelevanceDiversityChart", "runs", "systems by relevance and diversity, with a front"),
     ("trend", "trend:TrendChart", "score_files", "a value over time or versions, with its target"),
     ("quality_latency", "maps:QualityLatencyChart", "", "systems by latency and quality, with a front"),
+    ("waterfall", "waterfall:WaterfallChart", "", "what moved a number from its first value to its last"),
 )
 """Name, place, what commands draw it from, and summary of each kind: help need not load them."""
 CHARTS: Registry[type[Chart]] = Registry(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 from rankscope.errors import OptionError
@@ -17,6 +18,7 @@ from rankscope.report.charts.axes import Plot, Scale, linear_axis
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing
 from rankscope.report.charts.lines import (
+    MOST_COLOURED,
     ChartLine,
     StrongLine,
     band_of,
@@ -26,11 +28,12 @@ from rankscope.report.charts.lines import (
     strong_lines,
 )
 from rankscope.report.charts.palette import AXIS, BAD, BG, FG, MUTED, marker
-from rankscope.report.charts.svg import Attributes, group, shortened, straight, tip
+from rankscope.report.charts.svg import Attributes, element, group, shortened, straight, text_width, tip
 from rankscope.report.over_time import OverTime, scores_over_time
 
 TARGET: Attributes = {"stroke": MUTED, "stroke_dasharray": "7 4"}
 MISSED: Attributes = {"fill": BG, "stroke": BAD, "stroke_width": 2}
+THEN: Attributes = {"stroke": MUTED, "stroke_width": 1.5, "stroke_dasharray": "2 3"}
 MOST_MARKED_IN_TREND = 120
 
 
@@ -44,16 +47,30 @@ class TrendPoint(Record):
     high: float = n.NAN
     at: float | None = None
     system: str = ""
+    then: float = n.NAN
+    """What was said at the time, where that was another number."""
+    is_new: bool = False
+    """Whether the line begins anew here, as what came before cannot be compared with it."""
+
+
+class TrendEvent(Record):
+    """Something that happened, such as other judgments."""
+
+    at: float
+    label: str
 
 
 class TrendChart(Chart):
-    """Values over time, one line per system, with its band where it is the only one; misses are hollow squares."""
+    """Values over time, one line per system, with the band of the main or only one; misses are hollow squares."""
 
     points: Sequence[TrendPoint]
     measure: str
     target: float | None = None
     better: Better = "higher"
     x_label: str = ""
+    main: str | None = None
+    """The system that the chart is about: its band is drawn, too."""
+    events: Sequence[TrendEvent] = ()
 
     @classmethod
     def from_score_files(
@@ -91,7 +108,8 @@ class TrendChart(Chart):
             n_before[point.system] += 1
             if math.isnan(at):
                 raise OptionError("a point has no place in time (NaN)", hint="leave the point out")
-            points.append(replace(n.checked_estimate(point, point.label), at=at))
+            then = n.checked(point.then, point.label)
+            points.append(replace(n.checked_estimate(point, point.label), at=at, then=then))
         n.require_defined((point.value for point in points), "value")
         target = None if self.target is None else n.checked(self.target, "target")
         return replace(self, points=sorted(points, key=lambda point: point.at or 0), target=target)
@@ -110,13 +128,26 @@ class TrendChart(Chart):
             for system, points in self.by_system.items()
         ]
 
+    @property
+    def has_then(self) -> bool:
+        return any(math.isfinite(point.then) for point in self.points)
+
+    def pieces(self, line: ChartLine) -> Iterator[ChartLine]:
+        """Yield a line in pieces, one for each time that it begins anew."""
+        starts = [i for i, point in enumerate(self.by_system[line.name]) if point.is_new or not i]
+        for start, end in pairwise([*starts, len(line.x)]):
+            sides = (None if side is None else side[start:end] for side in (line.low, line.high))
+            yield ChartLine(line.name, line.x[start:end], line.y[start:end], *sides)
+
     def misses(self, value: float) -> bool:
         if self.target is None:
             return False
         return value < self.target if self.better == "higher" else value > self.target
 
     def records(self) -> list[dict[str, Any]]:
-        names = ("system", "label", "value", "low", "high")[0 if len(self.by_system) > 1 else 1 :]
+        names = ["system", "label", "value", "low", "high"][0 if len(self.by_system) > 1 else 1 :]
+        if self.has_then:
+            names.append("then")
         return [{name: getattr(point, name) for name in names} for point in self.points]
 
     def alt(self) -> str:
@@ -125,6 +156,11 @@ class TrendChart(Chart):
         if self.target is not None:
             missed = sum(self.misses(point.value) for point in known)
             goal = f"; {missed:,} of {len(known):,} miss the target of {n.shown(self.target)}"
+        if self.has_then:
+            said = [replace(point, value=point.then) for point in self.points if math.isfinite(point.then)]
+            goal += f"; as scored then {course_words(said)}"
+        if self.events:
+            goal += f"; {counted(len(self.events), 'event')}: {', '.join(event.label for event in self.events)}"
         if len(self.by_system) == 1:
             return f"{self.measure} {course_words(self.points)}{goal}."
         strong = [mine.name for mine in self.strong]
@@ -139,13 +175,16 @@ class TrendChart(Chart):
         sign = 1 if self.better == "higher" else -1
         last = [(n.finite(line.y) or [-sign * math.inf])[-1] for line in self.lines]
         best = max(range(len(last)), key=lambda i: sign * last[i])
-        return strong_lines([line.name for line in self.lines], best, None)
+        names = [line.name for line in self.lines]
+        main = names.index(self.main) if self.main in names and len(names) > MOST_COLOURED else best
+        return strong_lines(names, main, None)
 
     def draw(self, drawing: Drawing) -> None:
         layout, lines = drawing.layout, self.lines
         # bands of several lines are not drawn, but their height tells large steps from small ones
         covered = [value for line in lines for value in (*line.y, *(line.low or ()), *(line.high or ()))]
-        keys = []
+        covered += [point.then for point in self.points if math.isfinite(point.then)]
+        keys = [(straight(0, 0, SWATCH, 0, **THEN), "as scored then")] if self.has_then else []
         strong = {mine.index: mine for mine in self.strong}
         if len(lines) > len(strong):
             keys.append((straight(0, 0, SWATCH, 0, stroke=AXIS), counted(len(lines) - len(strong), "other system")))
@@ -167,10 +206,14 @@ class TrendChart(Chart):
         plot = Plot(box, Scale(first, last, box.left + 10, box.right - 10), scale)
         if self.target is not None:
             drawing.add(straight(box.left, scale(self.target), box.right, scale(self.target), **TARGET))
-        if len(lines) == 1:
-            drawing.add(band_of(lines[0], plot, strong[0].colour))
+        for i, line in enumerate(lines):
+            if i in strong and (len(lines) == 1 or line.name == self.main):
+                drawing.add(*(band_of(piece, plot, strong[i].colour) for piece in self.pieces(line)))
+        self.draw_events(drawing, plot)
+        self.draw_then(drawing, plot)
         for i, line in sorted(enumerate(lines), key=lambda item: (item[0] in strong, -item[0])):
-            drawing.add(path_of(line, plot, **(strong[i].stroke if i in strong else {"stroke": AXIS})))
+            look = strong[i].stroke if i in strong else {"stroke": AXIS}
+            drawing.add(*(path_of(piece, plot, **look) for piece in self.pieces(line)))
             drawing.add(*self.markers(strong.get(i), line.name, plot))
         if len(lines) > 1:
             name_ends(drawing, plot, self.strong, lines)
@@ -179,6 +222,25 @@ class TrendChart(Chart):
         labels = [shortened(label, layout.inner / 3, layout.size) for label in label_at.values()]
         axes.write_below(drawing, [plot.x(x) for x in reversed(label_at)], reversed(labels))
         axes.axis_name(drawing, self.x_label, box)
+
+    def draw_then(self, drawing: Drawing, plot: Plot) -> None:
+        """Draw what was said at the time, as a dotted line below the others."""
+        for system, points in self.by_system.items():
+            if any(math.isfinite(point.then) for point in points):
+                line = ChartLine(system, [point.at or 0.0 for point in points], [point.then for point in points])
+                named = (replace(piece, name=f"{system}, as scored then") for piece in self.pieces(line))
+                drawing.add(*(path_of(piece, plot, **THEN) for piece in named))
+
+    def draw_events(self, drawing: Drawing, plot: Plot) -> None:
+        """Draw a thin line where something happened, named at the top as far as there is room."""
+        box, size, end = plot.box, drawing.layout.size, -math.inf
+        for event in sorted(self.events, key=lambda event: event.at):
+            x, width = plot.x(event.at), text_width(event.label, size)
+            drawing.add(element("line", tip(event.label), x1=x, y1=box.top, x2=x, y2=box.bottom, stroke=AXIS))
+            left = x + 4 if x + 4 + width <= box.right else x - 4 - width
+            if left > end:
+                drawing.text(left, box.top + size, event.label)
+                end = left + width
 
     def markers(self, strong: StrongLine | None, system: str, plot: Plot) -> list[str]:
         """Return a marker per value, as long as they have room; those that miss the target always have one."""

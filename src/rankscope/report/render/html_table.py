@@ -34,6 +34,7 @@ VERDICTS: dict[str, doc.Mark] = {
     "too few queries": "unsure",
     "not safe to call": "unsafe",
     "not comparable": "fails",
+    "labels, not quality": "unsafe",
 }
 SIGNS = {sign: mark for mark, sign in SHAPE_SIGNS.items() if sign in "▲△▼▽○◆"}
 

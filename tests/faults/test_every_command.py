@@ -50,7 +50,9 @@ def test_nothing_is_half_written_whatever_fails(shim, command):
     arguments = [sys.executable, HERE / "harness.py", shim, command, *(["--every"] if EVERY else [])]
     environment = {**os.environ, "LD_PRELOAD": str(shim), "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("COVERAGE_PROCESS_START", None)
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False, timeout=None if EVERY else 3600)
+    done = subprocess.run(
+        arguments, env=environment, capture_output=True, text=True, check=False, timeout=None if EVERY else 3600
+    )
     assert done.returncode == 0, done.stderr
     for found in json.loads(done.stdout):
         assert found["problems"] == []

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from small_project import small_project, systems
 from small_store import fill, ranked, run_facts
 
 from rankscope.cli.main import main
@@ -24,6 +23,7 @@ from rankscope.store.exchange import export_store, import_export
 from rankscope.store.schema import blob, blob_chunk, config, doc, judgment, metadata
 from rankscope.store.schema import scores as scores_table
 from rankscope.store.upkeep import back_up, collect_garbage, copy_all, restore, store_info
+from small_project import small_project, systems
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_a_damaged_backup_is_not_put_back(file, tmp_path):
     at = content.index(b"\x28\xb5\x2f\xfd") + 40  # within the first frame of zstd
     content[at] ^= 255
     (tmp_path / "b.db").write_bytes(content)
-    with open_store(file) as store, pytest.raises(InputError, match="backup .* is damaged"):
+    with open_store(file) as store, pytest.raises(InputError, match=r"backup .* is damaged"):
         restore(tmp_path / "b.db", store.location)
     with open_store(file) as store:
         assert contents(store) == before

@@ -48,7 +48,9 @@ class WaterfallChart(Chart):
         n.require(self.parts, "parts")
         values = [n.checked(self.start, "start"), *(n.checked(part.value, part.name) for part in self.parts)]
         if any(map(math.isnan, values)):
-            raise OptionError("there is nothing to draw: a part of the change is undefined (NaN)", hint="leave the chart out")
+            raise OptionError(
+                "there is nothing to draw: a part of the change is undefined (NaN)", hint="leave the chart out"
+            )
         for part in self.parts:
             if part.mark not in MARK_COLOURS:
                 raise OptionError(f"there is no mark {part.mark!r}", hint=did_you_mean(part.mark, MARK_COLOURS))

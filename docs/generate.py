@@ -15,6 +15,7 @@ from rankscope.analysis.explain import Explanation
 from rankscope.analysis.targets import TargetsReport
 from rankscope.analysis.validate import ValidationReport
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
+from rankscope.comparison.gate import GateResult
 from rankscope.experiment.project import project_schema
 from rankscope.experiment.target_file import target_schema
 from rankscope.measures.listing import by_family
@@ -58,6 +59,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "explain": json_schema(Explanation),
         "check": json_schema(TargetsReport),
         "targets": target_schema(),
+        "gate": json_schema(GateResult),
         "project": project_schema(),
         "run": benchmark_json.run_schema(),
         "test-cases": test_case_schema(),

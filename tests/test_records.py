@@ -10,6 +10,7 @@ import pytest
 from msgspec import Meta, field
 
 import rankscope as rs
+from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import OptionError
 from rankscope.records import (
     KINDS_OF_JSON,
@@ -162,7 +163,8 @@ class TestWhatUsersKeep:
             rs.explain(QRELS, RUNS["b"], "q1", "AP"),
             rs.robustness(scores, "AP", baseline="a")["b"],
             rs.plan(scores=scores, measure="AP", detect=0.1),
-            rs.check(QRELS, RUNS, {"query": "q1", "doc": "d1", "top": 1, "quarantine_until": "2026-12-31"}),
+            rs.check(QRELS, RUNS, {"query": "q1", "doc": "d1", "top": 1}, "AP"),
+            gate_of(rs.compare(QRELS, RUNS, "AP", baseline="a", n_resamples=99), GatePolicy()),
         ]
 
     @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")

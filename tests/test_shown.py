@@ -397,6 +397,7 @@ def test_the_methods_are_those_that_the_guide_lists():
         "PairQueries",
         "Diagnosis",
         "Explanation",
+        "TargetsReport",
         "Report",
         "Run",
         "Qrels",

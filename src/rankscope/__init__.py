@@ -58,6 +58,7 @@ PUBLIC = {
     "Conversion": "rankscope.io.conversion:Conversion",
     "Diagnosis": "rankscope.analysis.diagnose:Diagnosis",
     "Explanation": "rankscope.analysis.explain:Explanation",
+    "GateResult": "rankscope.comparison.gate:GateResult",
     "Hits": "rankscope.align.hits:Hits",
     "Measure": "rankscope.measures.spec:Measure",
     "MeasureExample": "rankscope.measures.spec:MeasureExample",

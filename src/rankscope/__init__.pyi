@@ -16,6 +16,7 @@ from rankscope.analysis.validate import ValidationReport as ValidationReport
 from rankscope.analysis.validate import validate as validate
 from rankscope.comparison.compare import compare as compare
 from rankscope.comparison.compare import compare_scores as compare_scores
+from rankscope.comparison.gate import GateResult as GateResult
 from rankscope.comparison.planning import QueryPlan as QueryPlan
 from rankscope.comparison.planning import plan as plan
 from rankscope.comparison.records import Comparison as Comparison
@@ -164,6 +165,7 @@ __all__ = [
     "EvaluateOptions",
     "Explanation",
     "FormatError",
+    "GateResult",
     "Hits",
     "InputError",
     "Measure",

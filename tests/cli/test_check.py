@@ -95,6 +95,23 @@ def test_several_runs_are_counted_each(files, rankscope):
     assert re.search(r"old +0 +2 +0 +100%", done.out)
 
 
+def test_with_many_runs_each_target_is_shown_once_and_the_best_run_first(files, rankscope):
+    arguments = files(PASSES, FAILS)
+    Path("good.run").write_text(RUN.replace("a 3 1.0", "a 3 9.0"))
+    others = ["good.run"]
+    for i in range(4):
+        Path(f"other{i}.run").write_text(RUN)
+        others.append(f"other{i}.run")
+    done = rankscope(*arguments[:3], *others, *arguments[3:])
+    assert "5 of 12 checks fail (2 targets, 6 runs)." in done.out
+    assert "Nothing fails in 1 of 6 runs." in " ".join(done.out.split())
+    assert done.out.count("✗ first") == 1
+    assert "It fails in 5 of 6 runs." in done.out
+    assert "new: a is at rank 3, but must be in the top 1" in done.out
+    assert "and 2 more runs, below among all" in done.out
+    assert done.out.index("good  ") < done.out.index("new  ") < done.out.index("other0  ")
+
+
 @pytest.mark.parametrize(
     ("targets", "message"),
     [
@@ -228,6 +245,29 @@ class TestInAProject:
         done = rankscope("check", *option)
         assert done.code == 2
         assert f"{option[0]} is for files; a project says so itself" in done.err
+
+    def test_results_are_kept_in_the_store_of_the_project(self, project, rankscope):
+        assert rankscope("check").code == 1
+        assert not Path(".rankscope/store.db").exists()  # `run` makes it, not `check`
+        assert rankscope("run").code == 0
+        rankscope("check", "--no-store")
+        rankscope("check")
+        with rs.open_store() as store:
+            kept = store.targets.list()
+            assert [one.run for one in kept] == [store.runs.find("fixed").number] * 2
+        assert [one.result.outcome for one in kept] == ["passed", "failed"]
+        assert rankscope("check", "--store", "other.db").code == 1
+        with rs.open_store("other.db") as store:
+            assert [one.run for one in store.targets.list()] == [None, None]
+
+    def test_a_store_that_fails_does_not_keep_the_answer_back_unless_it_was_asked_for(self, project, rankscope):
+        Path(".rankscope").mkdir(exist_ok=True)
+        Path(".rankscope/store.db").write_text("no database")
+        done = rankscope("check")
+        assert done.code == 1
+        assert "1 of 2 targets fails." in done.out
+        assert "nothing was kept in the store" in done.err
+        assert rankscope("check", "--store", ".rankscope/store.db").code == 2
 
     def test_one_file_alone_is_no_project(self, project, rankscope):
         done = rankscope("check", "results/runs/small/fixed.trec.gz")

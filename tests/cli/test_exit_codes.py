@@ -31,6 +31,7 @@ MISSING = "no_such_file"
 FINE_CALLS = {
     "evaluate": "qrels.txt bm25.run",
     "compare": "qrels.txt bm25.run dense.run",
+    "check": "qrels.txt hybrid.run --targets targets.toml",
     "explain": "qrels.txt bm25.run --query soup-for-a-cold",
     "show": "qrels.txt bm25.run dense.run --loss 1",
     "diagnose": "qrels.txt hybrid.run",
@@ -41,6 +42,8 @@ FINE_CALLS = {
     "import": "cases.json",
     "init": "--collection mini --systems bm25 --yes",
     "run": "project",
+    "baseline": "save qrels.txt hybrid.run",
+    "gate": "--baseline hybrid.run qrels.txt hybrid.run",
     "collection": "show mini",
     "split": "mini -o split.json",
     "plan": "qrels.txt bm25.run dense.run --detect 0.1",
@@ -55,6 +58,7 @@ FINE_CALLS = {
 MISSING_FILES = {
     "evaluate": f"{MISSING} bm25.run",
     "compare": f"qrels.txt bm25.run {MISSING}",
+    "check": f"qrels.txt hybrid.run --targets {MISSING}.toml",
     "explain": f"qrels.txt {MISSING} --query q",
     "show": f"qrels.txt bm25.run {MISSING}",
     "diagnose": f"qrels.txt {MISSING}",
@@ -65,6 +69,8 @@ MISSING_FILES = {
     "import": MISSING,
     "init": f"--collection {MISSING} --yes",
     "run": MISSING,
+    "baseline": f"save qrels.txt {MISSING}",
+    "gate": f"--baseline hybrid.run qrels.txt {MISSING}",
     "collection": f"show {MISSING}",
     "split": f"{MISSING} -o split.json",
     "plan": f"qrels.txt bm25.run {MISSING} --detect 0.1",
@@ -77,6 +83,7 @@ MISSING_FILES = {
 MALFORMED_FILES = {
     "evaluate": "qrels.txt bad.run",
     "compare": "qrels.txt bm25.run bad.run",
+    "check": "qrels.txt hybrid.run --targets bad.toml",
     "explain": "qrels.txt bad.run --query q",
     "show": "qrels.txt bm25.run bad.run",
     "diagnose": "qrels.txt bad.run",
@@ -87,6 +94,8 @@ MALFORMED_FILES = {
     "import": "bad.json",
     "init": "--collection bad --yes",
     "run": "bad.toml",
+    "baseline": "save qrels.txt bad.run",
+    "gate": "--baseline hybrid.run qrels.txt bad.run",
     "collection": "show bad",
     "split": "bad -o split.json",
     "plan": "qrels.txt bm25.run bad.run --detect 0.1",
@@ -96,6 +105,7 @@ MALFORMED_FILES = {
 FULL = {
     "evaluate": "qrels.txt bm25.run -o /dev/full",
     "compare": "qrels.txt bm25.run dense.run -o /dev/full --format json",
+    "check": "qrels.txt hybrid.run --targets targets.toml -o /dev/full --format json",
     "explain": "qrels.txt bm25.run --query soup-for-a-cold -o /dev/full --format json",
     "show": "qrels.txt bm25.run dense.run -o /dev/full --format json",
     "diagnose": "qrels.txt hybrid.run -o /dev/full --format json",
@@ -118,6 +128,7 @@ def kitchen(cookbook, beir, rankscope):
     (cookbook / "bad.run").write_text("this is no run\n")
     (cookbook / "bad.json").write_text('{"cut": [')
     (cookbook / "bad.toml").write_text("x = [")
+    (cookbook / "targets.toml").write_text('[[targets]]\nquery = "soup-for-a-cold"\ndoc = "chicken-broth"\ntop = 5\n')
     (cookbook / "here.txt").write_text("a file")
     (cookbook / "cases.json").write_text('[{"text": "fits", "expected_hpo_ids": ["HP:0001250"]}]')
     bad = cookbook / "bad"

@@ -96,6 +96,10 @@ def gate(rankscope, folder, *arguments):
 )  # fmt: skip
 def test_every_case(rankscope, folder, arguments, *, code, outcome, verdict):
     done, found, said = gate(rankscope, folder, *arguments)
+    qrels, baseline, run, *options = arguments
+    files = (folder / baseline, folder / qrels, folder / run)
+    by_command = rankscope("gate", "--baseline", *files, "-m", "nDCG@10", *options)
+    assert by_command.code == done.code  # the same rule, whichever command asks
     if code is None:
         assert done.code != 2
         return

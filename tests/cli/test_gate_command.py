@@ -309,6 +309,32 @@ class TestWhatIsSaid:
         assert [check.compared.p.family_size for check in result.checks] == [2, 2]
         assert done.code == 1
 
+    def test_runs_that_were_asked_other_queries_are_not_compared_on_fewer(self, rankscope, baseline):
+        """A list beside the run says that it was asked 19 of the 20 queries: the missing one might be the one it lost."""
+        import hashlib
+
+        digest = hashlib.sha256(Path("better.run").read_bytes()).hexdigest()
+        asked = {
+            "rankscope_run_queries": 1,
+            "sha256": digest,
+            "queries": list(QUERIES)[1:],
+            "failed": [],
+            "split": "all",
+        }
+        Path("better.run.queries.json").write_text(json.dumps(asked))
+        for runs in (["better.run"], ["good.run", "better.run"]):
+            done = rankscope("gate", "qrels.txt", *runs)
+            assert (done.code, "1 query is gone (q00)" in done.err) == (2, True)
+
+    def test_what_nobody_could_read_does_not_pass(self, baseline):
+        """The reader of the pipe has left before anything was written: an answer that is lost is no answer."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-m", "rankscope", "gate", "qrels.txt", "good.run"]
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+        os.close(writing)
+        assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+
     def test_a_plain_run_as_baseline(self, rankscope, folder):
         done = rankscope("gate", "--baseline", "good.run", "qrels.txt", "worse.run", "-m", "RR@10", "--margin", "0.05")
         assert done.code == 1
@@ -520,6 +546,28 @@ class TestProject:
         done = rankscope("gate")
         assert done.code == 0, done.err
         assert done.out.count("identical") == 2
+
+    def test_several_collections_and_the_worst_decides(self, rankscope, project, tmp_path):
+        import shutil
+
+        shutil.copytree(tmp_path / "small", tmp_path / "large")
+        project.add(
+            "def second(query):\n    return docs_for(query.id) if WORSE else [('d' + query.id[1:], 1.0)]\nWORSE = False\n"
+        )
+        file = tmp_path / "rankscope.toml"
+        project.write(systems("second"))
+        file.write_text(file.read_text() + '[collections.large]\npath = "large"\n')
+        self.run(rankscope)
+        assert rankscope("baseline", "save").code == 0
+        good = rankscope("gate", "--format", "json")
+        assert [check.name for check in GateResult.from_json(good.out).checks] == [
+            "second vs baseline (small)", "second vs baseline (large)",
+        ]  # fmt: skip
+        judged = tmp_path / "large/qrels/test.tsv"
+        judged.write_text(judged.read_text().replace("q5\td5\t1\n", ""))
+        done = rankscope("gate", "--run")
+        assert (done.code, "1 query is gone (q5)" in done.err) == (2, True)
+        assert rankscope("gate", "--collection", "small").code == 0
 
     def test_options_of_files_are_refused(self, rankscope, project):
         for option in (["-m", "RR"], ["--margin", "0.1"], ["--queries", "x"], ["--run-format", "csv"]):

@@ -28,14 +28,15 @@ CALLS = {
     "plan --format": "plan qrels.txt bm25.run dense.run --detect 0.1 --format json -o OUT",
     "report": "report scores.json -o OUT",
     "report --chart": "report scores.json --chart trend -o OUT",
+    "gate": "gate --baseline bm25.run qrels.txt dense.run -o OUT",
     "run": "run nowhere -o OUT",
     "run --format": "run nowhere --format json -o OUT",
     "init": "init --collection nowhere --yes -o OUT",
     "split": "split nowhere -o OUT",
 }
-HTML = {"evaluate", "compare", "report", "run", "show", "diagnose"}
+HTML = {"gate", "evaluate", "compare", "report", "run", "show", "diagnose"}
 """Those that can write pages."""
-FOLDERS = {"import", "collection"}
+FOLDERS = {"baseline", "import", "collection"}
 
 
 @pytest.mark.parametrize("call", CALLS)

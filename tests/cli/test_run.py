@@ -56,7 +56,7 @@ def test_json_follows_its_schema(run, small):
     jsonschema.validate(collection["evaluation"], evaluate_schema())
     assert [system["name"] for system in collection["systems"]] == ["one", "picky"]
     assert collection["systems"][1]["failures"][0] == {
-        "query": "q3", "reason": "ValueError: I do not like q3", "attempts": 2, "text": "text 3",
+        "query": "q3", "reason": "ValueError: I do not like q3", "attempts": 2, "text": "text 3", "repetition": 1,
     }  # fmt: skip
     assert collection["comparison"]["groups"][0]["comparisons"][0]["systems"] == {"a": "one", "b": "picky"}
     assert collection["systems"][0]["costs"]["latency_ms"]["n"] == 37
@@ -76,7 +76,10 @@ def test_text_shows_quality_beside_cost(run, small):
     outcome = run("--only", "one")
     assert outcome.code == 0
     assert re.search(r"system +nDCG@10 .* p50 ms +p95 ms +queries/s +failed", outcome.out)
-    assert outcome.err == ""
+    mean = re.search(r"one +(0\.\d{4})", outcome.out)[1]
+    said = rf"since the last run:\n  one: nDCG@10 {mean}, the first stored run\nstored: one [0-9a-f]{{8}}\n"
+    assert re.fullmatch(said, outcome.err)
+    assert run("--only", "one", "--no-store").err == ""
     assert "picky" not in outcome.out
     with_failures = run()
     assert with_failures.code == 1

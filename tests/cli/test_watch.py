@@ -117,6 +117,27 @@ def test_a_search_that_is_down(project, rankscope):
     assert "search on small can be measured again" in (project.folder / "got").read_text()
 
 
+def test_targets_of_the_project_are_checked_too(project, rankscope):
+    target = '[[targets]]\nname = "first of all"\nquery = "q3"\ndoc = "d3"\ntop = 1\nowner = "me"\n'
+    write(project, target)
+    assert rankscope("watch", project.folder).out.endswith("  1 of 1 target met\n")
+    write(project, target, level=4)
+    found = rankscope("watch", project.folder)
+    assert found.code == 1
+    assert (
+        "  FAIL  search on small: target 'first of all': text 3 of the docs (d3) is at rank 2, but must be in the top 1\n"
+        in found.out
+    )
+    assert "alert opened: search on small: the target 'first of all' fails" in found.out
+    stored = rankscope("watch", project.folder, "--stored")  # targets are not looked at, and so the alert stays open
+    assert stored.code == 1
+    assert "search on small: the target 'first of all' fails" in stored.out
+    write(project, target, level=0)
+    back = rankscope("watch", project.folder)
+    assert back.code == 0
+    assert "alert closed: search on small: the target 'first of all' is met again" in back.out
+
+
 def test_a_project_that_cannot_be_run_is_sent_too(project, rankscope):
     notify = f"[notify.keep]\ntype = \"command\"\ncommand = ['{sys.executable}', '-c', 'import sys; open(\"got\", \"a\").write(sys.stdin.read())']\n"
     write(project, notify)

@@ -84,6 +84,17 @@ def test_every_path_is_there():
 def test_every_package_and_module_at_the_top_is_in_the_layers():
     layers = TEXT.split("## Layers")[1].split("```")[1]
     tops = {path.stem if path.is_file() else path.name for path in SOURCE.iterdir()}
-    unlisted = {"__init__", "__main__", "_version", "__pycache__", "demo", "testing", "typing", "py", "_kernel"}
+    unlisted = {
+        "__init__",
+        "__main__",
+        "_version",
+        "__pycache__",
+        "demo",
+        "testing",
+        "typing",
+        "py",
+        "_kernel",
+        "pytest_plugin",
+    }
     missing = {top for top in tops if top.split(".")[0] not in unlisted and not re.search(rf"\b{top}\b", layers)}
     assert missing == set()

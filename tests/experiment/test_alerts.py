@@ -7,6 +7,7 @@ import pytest
 from rankscope.experiment.alerts import (
     BaselineCheck,
     WatchedMean,
+    WatchedTarget,
     accept_alerts,
     decide_alerts,
     deliver,
@@ -16,10 +17,9 @@ from rankscope.experiment.alerts import (
     notice_of,
     waiting_notices,
 )
-from rankscope.records import from_json, replace, to_json
 from rankscope.stats.control_band import control_band
 from rankscope.store import open_store
-from rankscope.store.alerts import Alert, FallenQuery, NotificationAttempt
+from rankscope.store.alerts import FallenQuery
 
 sys.path.insert(0, str(Path(__file__).parent))
 from memory_alerts import MemoryAlerts, RecordingNotifier
@@ -71,10 +71,18 @@ def test_a_mean_below_the_band_is_a_drop(value, state):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "state"), [("passed", "fine"), ("inconclusive", "fine"), ("failed", "drop"), ("error", "fine")]
+    ("outcome", "before", "state"),
+    [
+        ("passed", 0.5, "fine"),
+        ("inconclusive", 0.5, "fine"),
+        ("failed", 0.5, "drop"),
+        ("error", 0.5, "drop"),  # too many queries without an answer, and lower by more than the margin
+        ("error", 0.41, "fine"),
+        ("error", 0.3, "fine"),
+    ],
 )
-def test_a_comparison_that_a_gate_would_fail_is_a_drop(outcome, state):
-    baseline = BaselineCheck(3, "the baseline, run 3", 0.5, outcome, "hybrid is worse.")
+def test_a_comparison_that_a_gate_would_fail_is_a_drop(outcome, before, state):
+    baseline = BaselineCheck(3, "the baseline, run 3", before, outcome, "hybrid is worse.")
     assert mean(0.4, baseline=baseline).state == state
 
 
@@ -169,6 +177,29 @@ def test_accepting_closes_without_a_message_and_starts_history_anew(log):
     assert (alert.is_open, alert.history_from) == (True, 9)
 
 
+def target(outcome, **more):
+    given = {"collection": "small", "system": "hybrid", "target": "opening hours", "run": 7, "owner": "the desk"}
+    return WatchedTarget(**{**given, "outcome": outcome, "words": "d7 is at rank 4, but must be in the top 3", **more})
+
+
+def test_a_target_that_is_not_met_is_an_alert_until_it_is(log):
+    team = RecordingNotifier()
+    for day, outcome in enumerate(("quarantined", "failed", "failed", "passed")):
+        watch(log, [target(outcome)], TIMES[day], team)
+    fails, met = team.notices
+    assert fails.subject == "hybrid on small: the target 'opening hours' fails"
+    assert fails.text.split("\n")[:6] == [
+        "d7 is at rank 4, but must be in the top 3",
+        "Owner: the desk.",
+        "",
+        "Since 2026-11-02 09:00 UTC (run 7).",
+        "",
+        "To look closer: rankscope check --only hybrid",
+    ]
+    assert met.subject == "hybrid on small: the target 'opening hours' is met again"
+    assert "It had failed since 2026-11-02 09:00 UTC:" in met.text
+
+
 def test_a_notice_says_all_in_plain_words():
     baseline = BaselineCheck(
         3, "the baseline, hybrid of 2026-11-01 09:00 (run 3, abc)", 0.41, "failed", "hybrid is worse."
@@ -190,7 +221,7 @@ def test_a_notice_says_all_in_plain_words():
         "",
         "To look closer:",
         "  rankscope history diff 3 7",
-        "  rankscope history --measure nDCG@10",
+        "  rankscope history --system hybrid --collection small --measure nDCG@10",
         "",
         "This message comes once; another one follows when it has recovered.",
         "Where this is the new normal: rankscope watch --accept",
@@ -254,50 +285,3 @@ def test_lines_for_the_terminal():
 def test_words_where_most_runs_are_alike(value, words):
     band = control_band(np.array([0.4, 0.4, 0.3, 0.4, 0.5]))
     assert list(mean_lines(mean(value, band=band)))[1].startswith(words)
-
-
-class TestTheStore:
-    @pytest.fixture
-    def store(self, tmp_path):
-        with open_store(tmp_path / "store.db", create=True) as store:
-            yield store
-
-    def test_an_alert_is_read_back_as_it_was(self, store):
-        baseline = BaselineCheck(3, "run 3", 0.41, "failed", "worse \udc80\0.")
-        queries = (FallenQuery("q\udcff7", "heart\0", 1.0, 0.1 + 0.2),)
-        opened = decide_alerts([mean(0.3, baseline=baseline, queries=queries)], [], now=TIMES[0]).opened
-        (stored,) = store.alerts.put(opened)
-        assert store.alerts.current() == (stored,)
-        assert replace(stored, number=None, opening=None) == opened[0]
-        assert from_json(Alert, to_json(stored)) == stored
-
-    def test_two_watches_at_once_open_one_alert(self, store):
-        opened = decide_alerts([mean(0.3)], [], now=TIMES[0]).opened
-        assert len(store.alerts.put(opened)) == 1
-        assert store.alerts.put(opened) == ()
-        closed = decide_alerts([mean(0.4)], store.alerts.current(), now=TIMES[1]).recovered
-        assert len(store.alerts.put(closed)) == 1
-        assert store.alerts.put(closed) == ()
-
-    def test_history_has_each_alert_once(self, store):
-        for day, value in enumerate((0.3, 0.4, 0.3)):
-            watch(store.alerts, [mean(value)], TIMES[day])
-        assert [(alert.opened[:10], alert.end) for alert in store.alerts.history()] == [
-            ("2026-11-01", "recovered"),
-            ("2026-11-03", None),
-        ]
-
-    def test_attempts_are_kept_beyond_the_process(self, store, tmp_path):
-        (stored,) = store.alerts.put(decide_alerts([mean(0.3)], [], now=TIMES[0]).opened)
-        attempt = NotificationAttempt(
-            alert=stored.number,
-            notifier="te\nam",
-            kind="alert",
-            attempts=3,
-            at=TIMES[0],
-            sent=False,
-            failure="no \udc80",
-        )
-        store.alerts.add_attempt(attempt)
-        with open_store(tmp_path / "store.db", read_only=True) as again:
-            assert again.alerts.attempts([stored.number]) == (attempt,)

@@ -12,6 +12,8 @@ import pytest
 
 import rankscope as rs
 from rankscope.errors import InputError, OptionError
+from rankscope.experiment.keep import keep_benchmark
+from rankscope.experiment.project import load_project
 from rankscope.experiment.runner import run_project
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -243,3 +245,39 @@ def test_a_quarantine_in_the_project_file_is_a_date(project):
     assert rs.check_project(project.folder, today=date(2026, 12, 31)).passed
     assert not rs.check_project(project.folder, today=date(2027, 1, 1)).passed
     run_project(project.folder)  # whose records hold what the file says
+
+
+class TestKept:
+    """Results are kept in a store, beside the runs that they are about."""
+
+    @pytest.fixture
+    def store(self, project):
+        with rs.open_store(project.folder, create=True) as store:
+            keep_benchmark(store, load_project(project.folder), run_project(project.folder))
+            yield store
+
+    def test_they_are_read_back_equal_with_the_stored_run(self, project, store):
+        report = rs.check_project(project.folder, store=store)
+        kept = store.targets.list()
+        assert tuple(one.result for one in kept) == report.results
+        assert [one.target.name for one in kept] == [one.target for one in report.results]
+        number = {run.system: run.number for run in store.runs.list()}
+        assert [one.run for one in kept] == [number["fixed"], number["turned"], number["turned"]]
+        assert {one.checked_on for one in kept} == {report.checked_on}
+        assert [one.result.outcome for one in store.targets.list(name="floor")] == ["passed"]
+        assert len(store.targets.list(run=number["fixed"])) == 1
+
+    def test_what_has_not_changed_is_not_kept_twice_and_nothing_is_overwritten(self, project, store):
+        for day in (date(2026, 11, 16), date(2026, 11, 17)):
+            rs.check_project(project.folder, store=store, today=day)
+        assert len(store.targets.list()) == 3
+        write(project, TARGETS.replace("at_least = 0.4", "at_least = 0.9"))
+        rs.check_project(project.folder, store=store)
+        floors = store.targets.list(name="floor")
+        assert [(one.target.at_least, one.result.outcome) for one in floors] == [(0.4, "passed"), (0.9, "failed")]
+        assert store.targets.list(last=1) == floors[-1:]
+
+    def test_a_run_that_is_not_stored_has_no_number(self, project, tmp_path):
+        with rs.open_store(tmp_path / "empty.db", create=True) as store:
+            rs.check_project(project.folder, store=store)
+            assert [one.run for one in store.targets.list()] == [None, None, None]

@@ -46,17 +46,17 @@ class Watched:
     def judge(self, qrels) -> None:
         self.store.qrels.add(rs.Qrels(qrels), name="small")
 
-    def add(self, n_second: int, *, system: str = "search", failed: int = 0, collection: str = "small") -> int:
-        """Store a run whose mean is (20 - n_second / 2) / 20: so many relevant docs come second."""
+    def add(self, n_second: int, *, system: str = "search", failed: int = 0, empty: int = 0) -> int:
+        """Store a run whose mean is (20 - n_second / 2 - empty) / 20: so many relevant docs come second, or not at all."""
         self.day += 1
         rankings = {}
-        for i, query in enumerate(self.queries):
+        for i, query in enumerate(list(self.queries)[: len(self.queries) - empty]):
             docs = ["x", query.replace("q", "d")] if i < n_second else [query.replace("q", "d"), "x"]
             rankings[query] = {doc: 2.0 - rank for rank, doc in enumerate(docs)}
         facts = RunFacts(
             system=system,
             type="bm25",
-            collection=CollectionFacts(name=collection, queries=self.queries),
+            collection=CollectionFacts(name="small", queries=self.queries),
             started=self.time(),
             details=RunDetails(failed=tuple(list(self.queries)[:failed])),
         )
@@ -205,6 +205,16 @@ def test_too_many_failed_queries_are_no_measurement(watched):
     assert watched.team.notices[0].subject == "search on small could not be measured"
     watched.add(0, failed=2)
     assert not watched.watch().is_incomplete
+
+
+def test_too_many_queries_without_docs_are_a_drop(watched):
+    watched.watch(0)
+    watched.add(0, empty=15)
+    found = watched.watch()
+    (reason,) = only(found).reasons()
+    assert found.has_drop
+    assert reason.endswith("run 2 does not answer 15 of 20 queries (75%; at most 10% are allowed)")
+    assert only(found).before == 1.0
 
 
 def test_a_system_without_a_run_is_no_measurement(watched):

@@ -171,6 +171,22 @@ CASES: dict[str, list[Case]] = {
         Case(("watch", "--stored", "--format", "json"), put_project, varying=TIMES, first=("run",)),
         Case(("watch", "-o", "watch.json"), put_project, codes=RUN_CODES, varying=(*TIMES, "watch.json"), dense=1),
     ],
+    "baseline": [
+        Case(("baseline", "save", "qrels.txt", "bm25.run", "-o", "kept"), varying=("kept/manifest.json",)),
+        Case(
+            ("baseline", "save", "qrels.txt", "dense.run", "-o", "kept"),
+            first=("baseline", "save", "qrels.txt", "bm25.run", "-o", "kept"),
+            varying=("kept/*",),
+        ),
+    ],
+    "gate": [
+        Case(
+            ("gate", "--baseline", "kept", "qrels.txt", "hybrid.run", "-o", "gate.xml"),
+            first=("baseline", "save", "qrels.txt", "hybrid.run", "-o", "kept"),
+            earlier=("gate.xml",),
+            dense=2,
+        )
+    ],
     "collection": [
         Case(("collection", "show", "small", "--format", "json"), put_collection),
         Case(("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo"), put_ontology),

@@ -12,8 +12,11 @@ from rankscope import light
 from rankscope.align.hits import Counts
 from rankscope.cli.main import main
 from rankscope.comparison.compare import compare_scores
+from rankscope.experiment.project import load_project
+from rankscope.experiment.runner import run_project
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report import document as doc
+from rankscope.report.benchmark import report_of as benchmark_report_of
 from rankscope.report.comparison import report_of
 from rankscope.report.comparison_pair import share_words
 from rankscope.report.evaluation_report import report_of as evaluation_report_of
@@ -306,7 +309,44 @@ def test_pages_of_50_systems_on_1000_queries_are_not_heavy(tmp_path):
     qrels, *runs = map(str, (tmp_path / "qrels.txt", *sorted(tmp_path.glob("*.run"))))
     words = ("--queries", str(tmp_path / "queries.jsonl"), "--docs", str(tmp_path / "docs.jsonl"))
     for command in (("evaluate",), ("compare",), ("compare", "--all-pairs")):
-        for given, most in (((), 1_000_000), (words, 3_000_000)):
+        for given, most in (((), 940_000), (words, 3_000_000)):
             page = tmp_path / "page.html"
             main([command[0], qrels, *runs, *command[1:], *given, "-o", str(page)])
             assert page.stat().st_size < most, (command, given)
+
+
+RANDOM_SYSTEM = """
+import random
+
+
+def found(query, run):
+    rng = random.Random(f"{query.id} {run}")
+    own = [f"d{(int(query.id[1:]) * 7 + i) % 600}" for i in range(30)]
+    return rng.sample(own, 20)
+"""
+
+
+@pytest.mark.slow
+def test_the_page_of_a_run_on_three_languages_with_texts_is_not_heavy(tmp_path):
+    rng = np.random.default_rng(5)
+    collection, languages, names = tmp_path / "texts", ("de", "en", "fr"), [f"system{i}" for i in range(9)]
+    (collection / "qrels").mkdir(parents=True)
+    docs = [
+        {"_id": f"d{i}", "title": " ".join(rng.choice(WORDS, 8)), "text": " ".join(rng.choice(WORDS, 80))}
+        for i in range(600)
+    ]
+    queries = [{"_id": f"q{i}", "text": " ".join(rng.choice(WORDS, 8))} for i in range(100)]
+    for name, rows in (("corpus", docs), ("queries", queries)):
+        (collection / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged = "".join(f"q{i}\td{(i * 7 + j) % 600}\t{j % 3}\n" for i in range(100) for j in range(0, 30, 2))
+    (collection / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
+    functions = "".join(f"def {name}(query): return found(query, {name!r})\n" for name in names)
+    (tmp_path / "random_systems.py").write_text(RANDOM_SYSTEM + functions)
+    tables = [f'[collections.{code}]\npath = "texts"\nattributes = {{ language = "{code}" }}\n' for code in languages]
+    how = 'type = "python"\nrecords = true\n'
+    tables += [f'[systems.{name}]\n{how}function = "random_systems:{name}"\n' for name in names]
+    (tmp_path / "rankscope.toml").write_text("".join(tables))
+    page = render(benchmark_report_of(run_project(load_project(tmp_path))), "html")
+    assert len(page.encode()) < 3_000_000
+    lists = page.count('<div class="sides">')
+    assert lists == 60, "5 losses and 5 gains of the 2 best pairs on each of 3 languages"

@@ -20,7 +20,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from rankscope.cli import options
-from rankscope.errors import OptionError, RankscopeError
+from rankscope.errors import OptionError, RankscopeError, give_warning
 from rankscope.measures.scoring import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ OF_FILES = (
     "anyway",
 )
 """Options that a project decides itself."""
-OF_PROJECTS = ("only", "collection")
+OF_PROJECTS = ("only", "collection", "store", "no_store")
 
 EPILOG = """\
 examples:
@@ -73,11 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     only = "in a project: check this system; may be repeated"
     collection = "in a project: check on this collection; may be repeated"
     parser.add_argument("--only", action="append", default=[], metavar="SYSTEM", help=only)
-    parser.add_argument(
-        "--collection", action="append", default=[], metavar="NAME", help=f"{collection}; may be repeated"
-    )
+    parser.add_argument("--collection", action="append", default=[], metavar="NAME", help=collection)
     today = "the day by which quarantines are judged (default: today, in UTC)"
     parser.add_argument("--today", type=day, metavar="DATE", help=today)
+    options.add_store_options(parser, default="that of the project, where it has one; files are not kept")
     options.add_profile_option(parser)
     parser.add_argument("--details", action="store_true", help="in text: every target, also those that pass")
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
@@ -134,8 +133,10 @@ def check_files(args: argparse.Namespace) -> TargetsReport:
 
 
 def check_project_of(args: argparse.Namespace) -> TargetsReport:
-    from rankscope.experiment.project import PYPROJECT
-    from rankscope.experiment.targets import check_project
+    from rankscope.experiment.keep import project_store
+    from rankscope.experiment.project import PYPROJECT, load_project
+    from rankscope.experiment.targets import check_runs
+    from rankscope.store import open_store
 
     project = args.paths[0] if args.paths else None
     if project is not None and options.ending_of(project) not in ("", ".toml") and not project.endswith(PYPROJECT):
@@ -147,14 +148,26 @@ def check_project_of(args: argparse.Namespace) -> TargetsReport:
                 hint="give QRELS and RUN, or a rankscope.toml or its folder",
             )
     refuse(args, OF_FILES, "is for files; a project says so itself", "write it into the project file, or leave it out")
-    return check_project(
-        project,
+    loaded = load_project(project)
+    checked, runs = check_runs(
+        loaded,
         targets=args.targets,
         only=args.only,
         collections=args.collection,
         measures=args.measures,
         today=args.today,
     )
+    place = args.store or project_store(loaded)
+    if args.no_store or not (args.store or place.exists):
+        return checked
+    try:
+        with open_store(place, create=args.store is not None) as store:
+            store.targets.add(checked, runs)
+    except RankscopeError as error:
+        if args.store is not None:
+            raise
+        give_warning(f"nothing was kept in the store: {error.message}")
+    return checked
 
 
 def refuse(args: argparse.Namespace, names: tuple[str, ...], why: str, hint: str) -> None:

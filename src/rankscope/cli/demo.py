@@ -24,6 +24,7 @@ from rankscope.errors import OptionError
 from rankscope.evaluation import evaluate
 from rankscope.io.files import write_text
 from rankscope.io.write import errors_of_writing
+from rankscope.report.best_mean import answer_lines
 from rankscope.report.evaluation import best_first, readable_table
 from rankscope.report.explanation import print_explanation
 from rankscope.report.table import print_table
@@ -55,7 +56,7 @@ A cookbook has three searches: by words (bm25), by meaning (dense), and both tog
 people graded recipes from 0 (useless) to 3 (just right). Which search is best?
 """
 FINDING = """
-hybrid is best, though its first good recipe comes a little later than the others' (RR@10). bm25 found nothing at all
+hybrid has the best mean, though its first good recipe comes a little later than the others' (RR@10). bm25 found nothing
 for one question: it scores 0 there, and the note says so. Judged@10 is the share of the first ten that was graded.
 
 Any score can be followed by hand. "Soup for a cold" scores low: the best soup, chicken broth, comes only fourth.
@@ -142,7 +143,8 @@ def show_recipes() -> None:
         path_of = {name: stack.enter_context(as_file(demo_file(name))) for name in (QRELS, *RUNS)}
         print(INTRODUCTION)
         print(f"$ rankscope evaluate {' '.join(path_of)}\n", flush=True)
-        print_table(readable_table(best_first(evaluate(path_of[QRELS], [path_of[name] for name in RUNS]))))
+        scores = best_first(evaluate(path_of[QRELS], [path_of[name] for name in RUNS]))
+        print_table(readable_table(scores), answer=answer_lines(scores))
         print(FINDING)
         print(f"$ rankscope explain {QRELS} {run_name} --query {query} -m {measure}\n")
         print_explanation(explain(path_of[QRELS], path_of[run_name], query, measure))

@@ -48,6 +48,7 @@ _SUMMARIES = {
     "import": "take over the files of the evaluation frameworks that Rankscope replaces",
     "init": "write a project file",
     "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
+    "store": "look after what is kept: check, backup, restore, export, import, copy",
     "history": "show what became of systems over time, and what changed between two runs",
     "leaderboard": "rank systems over many collections",
     "rescore": "score all stored runs under the judgments of today, and tell labels from systems",

@@ -3,8 +3,9 @@
 PROJECT is a rankscope.toml or the folder of one; without it the nearest one is taken, from the current folder upwards.
 All answers are asked for anew and kept in the store, and all runs are scored under the judgments of today. The mean of
 the primary measure is a drop where it lies outside the control band of the last 10 runs (median -+ 3 x 1.4826 x MAD)
-by more than the margin, or where a gate would fail it against the run that the tag `baseline` is on. Messages go to
-the tables [notify.NAME] of the project file, once for each drop, and once when it has recovered.
+by more than the margin, or where a gate would fail it against the run that the tag `baseline` is on. A target of the
+project that is not met, and a system that cannot be measured, are alerts, too. Messages go to the tables [notify.NAME]
+of the project file, once for each alert, and once when it has recovered.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ a table of the project file, for example (docs/watch.md has e-mail and commands,
   type = "webhook"
   url = "${SLACK_WEBHOOK}"
 
-exit codes: 0 fine, 1 a drop, also one of an earlier watch that has not recovered, 2 wrong use or input, or a
-system that could not be measured, 3 could not finish, or a message could not be sent (it is tried again by the
-next watch)"""
+exit codes: 0 fine, 1 a drop or a target that is not met, also of an earlier watch that has not recovered,
+2 wrong use or input, or a system that could not be measured, 3 could not finish, or a message could not be
+sent (it is tried again by the next watch)"""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LEAST_S = 1
@@ -185,13 +186,23 @@ def lines_of(result: WatchResult, project: Project) -> Iterator[str]:
     marks = {"fine": "ok", "drop": "DROP", "unmeasured": "NOT MEASURED"}
     n_dropped = sum(mean.state == "drop" for mean in result.watched)
     n_unknown = sum(mean.state == "unmeasured" for mean in result.watched)
-    answers = [f"{counted(n_dropped, 'drop')}"] * bool(n_dropped)
+    n_missed = sum(target.outcome == "failed" for target in result.targets)
+    answers = [counted(n_dropped, "drop")] * bool(n_dropped)
+    answers += [f"{counted(n_missed, 'target')} missed"] * bool(n_missed)
     answers += [f"{n_unknown} could not be measured"] * bool(n_unknown)
     yield f"{moment(result.at)}: {', '.join(answers) or 'no drop'}"
     for mean in result.watched:
         first, *more = mean_lines(mean)
         yield f"  {marks[mean.state]:<4}  {first}"
         yield from (f"          {line}" for line in more)
+    for target in result.targets:
+        if target.outcome != "passed":
+            mark = "FAIL" if target.outcome == "failed" else "ok  "
+            why = " (quarantined)" if target.outcome == "quarantined" else ""
+            yield f"  {mark}  {target.system} on {target.collection}: target {target.target!r}{why}: {target.words}"
+    if result.targets:
+        n_met = sum(target.outcome == "passed" for target in result.targets)
+        yield f"  {n_met} of {counted(len(result.targets), 'target')} met"
     yield from (f"note: {note}" for mean in result.watched for note in mean.notes)
     if result.dry_run:
         if not result.planned:

@@ -82,12 +82,19 @@ class BaselineReference(Record):
     """What the gate compares with: where it is, and when it was saved."""
 
     where: str
+    """A folder, a file, or the name of a run in the store."""
     created: str = ""
     """Empty where that is not known, as of a single run."""
+    kind: Literal["folder", "run", "store"] = "folder"
+    words: str = ""
+    """Of the store: which run it is."""
 
 
 class GateResult(StoredRecord):
-    """What the gate says of all: the worst outcome decides."""
+    """What the gate says of all: the worst outcome decides.
+
+    `rankscope gate --format json` prints it, and `GateResult.from_json` reads it.
+    """
 
     checks: tuple[GateCheck, ...]
     policy: GatePolicy

@@ -152,6 +152,7 @@ def compare_contests(
             result = replace(result, p=benjamini_hochberg(result.p), size=len(family))
         called = (numbers.moments.n_units > 2) & (np.abs(numbers.delta) > result.critical * numbers.error)
         chances = chances_of(family, numbers, settings, units) if few_pairs else {}
+        anew: dict[int, FamilyResult] = {}
         for i, contest in enumerate(family):
             more: dict[str, Any] = {
                 "correction": name,
@@ -159,7 +160,7 @@ def compare_contests(
                 "bayes": chances.get(i),
             }
             pair = tested_pair(contest, numbers, i, result, **more, **given)
-            rest = leave_out(i, family, numbers, result, **given) if is_primary and called[i] else None
+            rest = leave_out(i, family, numbers, result, anew, **given) if is_primary and called[i] else None
             found[id(contest)] = TestedContest(contest, pair, rest)
     return tuple(found[id(contest)] for contest in contests)
 
@@ -236,16 +237,26 @@ def run_family(
 
 
 def leave_out(
-    i: int, family: Sequence[Contest], numbers: PairEstimates, result: FamilyResult, *, units: Units, **given: Any
+    i: int,
+    family: Sequence[Contest],
+    numbers: PairEstimates,
+    result: FamilyResult,
+    anew: dict[int, FamilyResult],
+    *,
+    units: Units,
+    **given: Any,
 ) -> WithoutTopUnit:
     """Return a pair without the unit that carries most of it.
 
     In a family that is not large the critical values are computed again without the unit; else they stay as they are.
+    `anew` keeps them by unit, as several pairs may rest on the same one.
     """
     unit, is_exact = int(numbers.top_unit[i]), len(family) <= ANEW_UP_TO
     if is_exact:
-        rest = [replace(contest, mask=contest.mask & (units.member != unit)) for contest in family]
-        _, result = run_family(rest, units=units, **given)
+        if unit not in anew:
+            rest = [replace(contest, mask=contest.mask & (units.member != unit)) for contest in family]
+            anew[unit] = run_family(rest, units=units, **given)[1]
+        result = anew[unit]
     delta, error = float(numbers.delta_without[i]), float(numbers.error_without[i])
     critical, narrow = float(result.critical[i]), float(result.critical_equivalence[i])
     return WithoutTopUnit(unit, delta, error, critical, narrow, is_exact)

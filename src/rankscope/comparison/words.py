@@ -16,7 +16,7 @@ from rankscope.records import replace
 SHOWN_SIDES = 5
 """Losses, and gains, of a pair that are shown with both rankings."""
 MOST_SIDES = 80
-"""Queries with both rankings in all; each is about ten thousand characters of a page."""
+"""Queries with both rankings on a page in all; each is about ten thousand characters of it."""
 MOST_FURTHER = 10
 """Losses, and gains, that follow those shown, where there are few pairs."""
 
@@ -46,8 +46,8 @@ def with_sides(comparison: Comparison, evidence: EvidenceSource) -> Comparison:
     measure, policies = evidence.measure, evidence.policies
     if not has_shares(measure):
         return comparison
-    chosen = list(leading_pairs(comparison))
-    each = min(SHOWN_SIDES + MOST_FURTHER, max(SHOWN_SIDES, MOST_SIDES // (2 * max(len(chosen), 1))))
+    chosen = list(leading_pairs(comparison, len(comparison.groups)))
+    each = sides_each(len(chosen))
     sources = {name: ListSource(name, run.run, run.hits) for name, run in evidence.runs.items()}
     sides = {
         (pair.group, pair.a, pair.b): tuple(
@@ -60,12 +60,29 @@ def with_sides(comparison: Comparison, evidence: EvidenceSource) -> Comparison:
     return comparison.with_lists(sides)
 
 
-def leading_pairs(comparison: Comparison) -> Iterator[tuple[QueryGroup, PairResult]]:
-    """Yield the pairs that reports show in full."""
-    n_each = max(2, MOST_SIDES // (2 * SHOWN_SIDES * len(comparison.groups)))
+def leading_pairs(comparison: Comparison, n_groups: int) -> Iterator[tuple[QueryGroup, PairResult]]:
+    """Yield the pairs that are shown with rankings in a report of so many groups, of one comparison or several."""
+    n_each = max(2, MOST_SIDES // (2 * SHOWN_SIDES * n_groups))
     for group in comparison.groups:
         shown = (pair for pair in comparison.pairs_in_order(group) if pair.differs)
         yield from ((group, pair) for pair in islice(shown, n_each))
+
+
+def sides_each(n_pairs: int) -> int:
+    """Return how many losses, and how many gains, of each of so many pairs are shown with both rankings."""
+    return min(SHOWN_SIDES + MOST_FURTHER, max(SHOWN_SIDES, MOST_SIDES // (2 * max(n_pairs, 1))))
+
+
+def with_fewer_sides(comparison: Comparison, n_groups: int) -> Comparison:
+    """Return the comparison with its share of rankings in a report of several comparisons, of so many groups in all."""
+    chosen = [(pair.group, pair.a, pair.b) for _, pair in leading_pairs(comparison, n_groups)]
+    each = sides_each(len(chosen) * n_groups // len(comparison.groups))
+    kept = {}
+    for key in chosen:
+        all_sides = comparison.lists.get(key, ())
+        by_sign = ([one for one in all_sides if sign * (one.difference or 0) > 0] for sign in (-1, 1))
+        kept[key] = tuple(one for sides in by_sign for one in sides[:each])
+    return comparison.with_lists(kept)
 
 
 def needed_docs(comparison: Comparison) -> frozenset[str]:

@@ -8,6 +8,7 @@ uuid, so that two files merge line by line.
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -15,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rankscope.errors import FormatError
-from rankscope.io.files import write_jsonl
+from rankscope.io.files import write_text
 from rankscope.io.source import PathLike
 from rankscope.io.table import read_rows
-from rankscope.records import Record, from_builtins, replace, to_builtins
+from rankscope.records import Record, from_builtins, replace, to_builtins, to_json
 
 _NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")  # that of addresses (RFC 4122)
 
@@ -36,6 +37,14 @@ class JudgmentSource(Record, omit_defaults=True):
     """Of a judge."""
     model: str = ""
     """Of a judge, as it is called where it runs."""
+
+
+class JudgmentCost(Record, omit_defaults=True):
+    """What a judgment of a model took."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: float | None = None
 
 
 class SingleJudgment(Record, kw_only=True, forbid_unknown_fields=True):
@@ -62,17 +71,42 @@ class SingleJudgment(Record, kw_only=True, forbid_unknown_fields=True):
     """`audit`: drawn at random by a plan; all else is `other`."""
     system: str | None = None
     """The system in whose list the doc was shown."""
+    collection: str | None = None
+    task: str | None = None
+    """What the rater was asked to do; the same rater may judge a doc once in each task."""
+    guideline: str | None = None
+    """The sha256 of the text that the rater followed."""
+    seconds: float | None = None
+    """How long it took."""
+    cost: JudgmentCost | None = None
+
+    @property
+    def rater(self) -> str:
+        """Stands for who judged; a judge that is a model is another one with another model."""
+        names = (self.source.id,) if self.source.kind == "person" else (self.source.name, self.source.model)
+        return " ".join([self.source.kind, *(json.dumps(name) for name in names)])
+
+
+LATER_FIELDS = ("collection", "task", "guideline", "seconds", "cost")
+"""Left out where they say nothing: lines that were written before they existed stay the same, and so do their uuids."""
+
+
+def judgment_record(judgment: SingleJudgment) -> dict[str, Any]:
+    """Return a judgment as a line of a file holds it."""
+    record: dict[str, Any] = to_builtins(judgment)
+    return {name: value for name, value in record.items() if value is not None or name not in LATER_FIELDS}
 
 
 def with_uuid(judgment: SingleJudgment) -> SingleJudgment:
     """Return a judgment with a uuid made from what it says, so that importing it again gives the same one."""
-    content = json.dumps(to_builtins(replace(judgment, uuid="")), sort_keys=True, ensure_ascii=True)
+    content = json.dumps(judgment_record(replace(judgment, uuid="")), sort_keys=True, ensure_ascii=True)
     return replace(judgment, uuid=str(uuid.uuid5(_NAMESPACE, content)))
 
 
 def write_judgments(judgments: Iterable[SingleJudgment], path: str | Path) -> None:
     """Write one line each, sorted by uuid."""
-    write_jsonl(to_builtins(sorted(judgments, key=lambda judgment: judgment.uuid)), Path(path))
+    lines = (judgment_record(judgment) for judgment in sorted(judgments, key=lambda judgment: judgment.uuid))
+    write_text(Path(path), "".join(to_json(line, indent=None) + "\n" for line in lines))
 
 
 def read_judgments(path: PathLike) -> tuple[SingleJudgment, ...]:
@@ -101,6 +135,8 @@ def problem_with(judgment: SingleJudgment) -> str:
             datetime.fromisoformat(judgment.at)
     except ValueError:
         return f"its uuid is {judgment.uuid!r} and its time {judgment.at!r}; one of them cannot be read"
+    if judgment.grade is not None and not math.isfinite(judgment.grade):
+        return f"its grade is {judgment.grade}"
     if not judgment.query or not judgment.doc:
         return "it has no query or no doc"
     if judgment.grade is not None and judgment.status != "ok":

@@ -7,13 +7,16 @@ then; once nothing of that speaks of a drop any more it has recovered, which is 
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
+from rankscope.analysis.targets import TargetOutcome
 from rankscope.comparison.gate import Outcome
 from rankscope.errors import shorten
+from rankscope.measures.scores import reaches
 from rankscope.notify.notice import Notice, NotifyError, PartlySentError, SendsNotices
 from rankscope.printable import counted, printable
 from rankscope.records import Record, replace, to_builtins
@@ -81,23 +84,81 @@ class WatchedMean(Record, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """For example `hybrid on scifact`; the project itself has no name here."""
-        return f"{printable(self.system)} on {printable(self.collection)}" if self.system else "the project"
+        """For example `hybrid on scifact`."""
+        return f"{printable(self.system)} on {printable(self.collection)}"
 
     def reasons(self) -> Iterator[str]:
         """Yield why this is a drop, in sentences; nothing where it is none."""
         if self.band is not None and self.value is not None and self.side == "worse":
             where = "above" if self.lower_is_better else "below"
             yield f"It is {where} the control band, {band_words(self.band, self.margin)}."
-        if self.baseline is not None and self.baseline.outcome == "failed":
+        if self.baseline is not None and self.fails_baseline:
             yield f"Compared with {self.baseline.label}: {self.baseline.verdict} {self.baseline.reason}".rstrip()
+
+    @property
+    def fails_baseline(self) -> bool:
+        """Whether a gate would fail today's run, or could not decide while its mean is worse by more than the margin.
+
+        A gate cannot decide where too many queries have no answer, which may be what has happened.
+        """
+        if self.baseline is None or self.baseline.outcome != "error":
+            return self.baseline is not None and self.baseline.outcome == "failed"
+        if self.value is None or self.baseline.before is None:
+            return False
+        gain = (self.value - self.baseline.before) * (-1 if self.lower_is_better else 1)
+        return not reaches(gain, -self.margin)
 
     @property
     def before(self) -> float | None:
         """The mean that a drop started from: that of the run it is compared with, else the middle of the band."""
-        if self.baseline is not None and (self.band is None or self.baseline.outcome == "failed"):
+        if self.baseline is not None and (self.band is None or self.fails_baseline):
             return self.baseline.before
         return None if self.band is None else self.band.median
+
+    def conditions(self, now: str) -> Iterator[AlertCondition]:
+        """Yield what would be an alert: a drop, and that it was not measured, in which case nobody knows of a drop."""
+        is_drop = None if self.state == "unmeasured" else self.state == "drop"
+        yield AlertCondition(drop_alert(self, now), is_drop, self.value, self.run)
+        yield AlertCondition(unmeasured_alert(self, now), self.state == "unmeasured", self.value, self.run)
+
+
+class WatchedTarget(Record, kw_only=True):
+    """What came of a target of the project in today's run of a system."""
+
+    collection: str
+    system: str
+    target: str
+    """The name of the target."""
+    outcome: TargetOutcome
+    words: str
+    """What is so, and where it fails what should be."""
+    owner: str = ""
+    run: int | None = None
+    """Today's stored run."""
+
+    def conditions(self, now: str) -> Iterator[AlertCondition]:
+        owner = (f"Owner: {self.owner}.",) if self.owner else ()
+        alert = Alert(
+            kind="target",
+            collection=self.collection,
+            system=self.system,
+            measure=self.target,
+            opened=now,
+            reasons=(self.words, *owner),
+            run=self.run,
+        )
+        yield AlertCondition(alert, self.outcome == "failed", run=self.run)
+
+
+class AlertCondition(Record):
+    """Something that is an alert where it holds."""
+
+    alert: Alert
+    holds: bool | None
+    """None where nobody knows: an open alert stays open."""
+    value: float | None = None
+    """Today's mean."""
+    run: int | None = None
 
 
 def judge(mean: WatchedMean) -> WatchedMean:
@@ -118,30 +179,25 @@ class AlertChanges(Record):
     recovered: tuple[Alert, ...] = ()
 
 
-def decide_alerts(watched: Iterable[WatchedMean], current: Iterable[Alert], *, now: str) -> AlertChanges:
-    """Return which alerts open, stay open and have recovered.
-
-    What could not be measured says nothing of a drop: such an alert stays open.
-    """
+def decide_alerts(
+    watched: Iterable[WatchedMean | WatchedTarget], current: Iterable[Alert], *, now: str
+) -> AlertChanges:
+    """Return which alerts open, stay open and have recovered."""
     known = {alert.name: alert for alert in current}
     opened: list[Alert] = []
     kept: list[Alert] = []
     recovered: list[Alert] = []
-    for mean in watched:
-        for fresh in (drop_alert(mean, now), unmeasured_alert(mean, now)):
-            before = known.get(fresh.name)
-            is_open = before is not None and before.is_open
-            if mean.state == fresh.kind:
-                if before is not None and is_open:
-                    kept.append(before)
-                else:
-                    opened.append(replace(fresh, history_from=None if before is None else before.history_from))
-            elif before is not None and is_open:
-                if mean.state == "unmeasured":
-                    kept.append(before)
-                else:
-                    end = {"closed": now, "end": "recovered", "value_at_end": mean.value, "run_at_end": mean.run}
-                    recovered.append(replace(before, **end))
+    for condition in (condition for each in watched for condition in each.conditions(now)):
+        before = known.get(condition.alert.name)
+        if before is None or not before.is_open:
+            if condition.holds:
+                history_from = None if before is None else before.history_from
+                opened.append(replace(condition.alert, history_from=history_from))
+        elif condition.holds is False:
+            end = {"closed": now, "end": "recovered", "value_at_end": condition.value, "run_at_end": condition.run}
+            recovered.append(replace(before, **end))
+        else:
+            kept.append(before)
     return AlertChanges(tuple(opened), tuple(kept), tuple(recovered))
 
 
@@ -324,6 +380,8 @@ def subject_of(alert: Alert) -> str:
         state = "could not be run" if alert.is_open else "runs again"
         return f"Rankscope: the project {state}"
     about = f"{printable(alert.system)} on {printable(alert.collection)}"
+    if alert.kind == "target":
+        return f"{about}: the target {printable(alert.measure)!r} {'fails' if alert.is_open else 'is met again'}"
     if alert.kind == "unmeasured":
         return f"{about} {'could not be measured' if alert.is_open else 'can be measured again'}"
     if not alert.is_open:
@@ -342,6 +400,12 @@ def opened_lines(alert: Alert) -> Iterator[str]:
         yield f"Since {moment(alert.opened)}. Whether its quality has changed is not known."
         yield ""
         yield "To look closer: rankscope run"
+    elif alert.kind == "target":
+        yield from map(printable, alert.reasons)
+        yield ""
+        yield f"Since {moment(alert.opened)}" + ("." if alert.run is None else f" (run {alert.run}).")
+        yield ""
+        yield f"To look closer: rankscope check --only {printable(shlex.quote(alert.system))}"
     else:
         yield "Why this is a drop:"
         yield from (f"- {printable(reason)}" for reason in alert.reasons)
@@ -355,7 +419,7 @@ def opened_lines(alert: Alert) -> Iterator[str]:
         yield "To look closer:"
         if alert.queries_against is not None and alert.run is not None:
             yield f"  rankscope history diff {alert.queries_against} {alert.run}"
-        yield f"  rankscope history --measure {quoted(alert.measure)}"
+        yield f"  rankscope history {history_words(alert)}"
     yield ""
     yield "This message comes once; another one follows when it has recovered."
     if alert.kind == "drop":
@@ -369,6 +433,9 @@ def recovered_lines(alert: Alert) -> Iterator[str]:
         verb = "risen" if alert.lower_is_better else "fallen"
         before, after = apart(alert.before, alert.value)
         yield f"It had {verb} from {before} to {after} on {moment(alert.opened)}."
+    elif alert.kind == "target":
+        yield f"It had failed since {moment(alert.opened)}:"
+        yield from (f"  {printable(reason)}" for reason in alert.reasons)
     else:
         yield f"It could not be measured since {moment(alert.opened)}:"
         yield from (f"  {line}" for reason in alert.reasons for line in map(printable, reason.split("\n")))
@@ -393,7 +460,7 @@ def band_words(band: ControlBand, margin: float) -> str:
 def mean_lines(mean: WatchedMean) -> Iterator[str]:
     """Yield what is known of a system today: its mean, then what it was compared with."""
     if mean.problem:
-        yield f"{mean.subject}: could not be measured"
+        yield f"{mean.subject}: could not be measured" if mean.system else "the project could not be run"
         yield from map(printable, shorten(mean.problem, limit=LONGEST_PROBLEM).split("\n"))
         return
     yield f"{mean.subject}: {printable(mean.measure)} {rounded(mean.value)}"
@@ -410,7 +477,7 @@ def mean_lines(mean: WatchedMean) -> Iterator[str]:
     if mean.baseline is not None:
         before = "" if mean.baseline.before is None else f", {rounded(mean.baseline.before)}"
         verdict = mean.baseline.verdict
-        if mean.baseline.outcome == "failed":
+        if mean.fails_baseline:
             verdict = f"{verdict} {mean.baseline.reason}".rstrip()
         yield f"against {mean.baseline.label}{before}: {verdict}"
 
@@ -430,5 +497,7 @@ def moment(at: str) -> str:
     return f"{at[:16].replace('T', ' ')} UTC"
 
 
-def quoted(measure: str) -> str:
-    return measure if measure.replace("@", "").isalnum() else f'"{measure}"'
+def history_words(alert: Alert) -> str:
+    """Return the options that show the history of what an alert is about, as they are typed."""
+    given = {"--system": alert.system, "--collection": alert.collection, "--measure": alert.measure}
+    return " ".join(f"{option} {printable(shlex.quote(value))}" for option, value in given.items())

@@ -214,6 +214,12 @@ def files_of(manifest: BaselineManifest) -> Iterable[str]:
 
 def write_collection(folder: Path, name: str, kept: list[KeptRun]) -> BaselineCollection:
     first = kept[0]
+    for one in kept:
+        if (one.queries or {}).keys() != (first.queries or {}).keys():
+            raise InputError(
+                f"{first.system} and {one.system} were not asked the same queries",
+                hint="run both again, or save one of them: --system NAME",
+            )
     queries = [[query, text] for query, text in sorted((first.queries or {}).items())]
     digest = digest_of(queries)
     queries_file = f"{file_name(name)}.{digest[:_HASH_DIGITS]}.queries.jsonl"

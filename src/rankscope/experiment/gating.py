@@ -37,7 +37,7 @@ from rankscope.experiment.doc_ids import find_unknown_docs, unknown_ids
 from rankscope.experiment.fingerprint import qrels_digest
 from rankscope.experiment.journal import JournalStore
 from rankscope.experiment.project import Project
-from rankscope.experiment.results import ProjectReference
+from rankscope.experiment.results import ProjectReference, TrainTestSplit
 from rankscope.experiment.run_files import MANIFEST, ProjectRunSource, file_name
 from rankscope.experiment.runner import RunOptions, open_session, plan_collection
 from rankscope.experiment.scoring import score_runs
@@ -192,10 +192,11 @@ def runs_to_keep(
     for name in chosen(collections, results.collections, "collection"):
         with working_directory(project.folder):
             session = open_collection(project, name, results)
+            split = session.split
             for system in chosen(systems, results.collections[name].systems, "system"):
                 current = current_run(project, name, system, results)
-                measured = measured_queries(session, current.run)
-                session.split = replace(session.split, measured=measured)
+                measured = measured_queries(split, current.run)
+                session.split = replace(split, measured=measured)
                 docs = dict.fromkeys(current.run.rows.doc)
                 scores, _, _ = score_runs(
                     session, {system: current.run}, {}, docs, baseline=None, problems={}, anyway=True
@@ -230,9 +231,9 @@ def chosen(names: Sequence[str], known: Iterable[str], what: str) -> list[str]:
     return [name for name in listed if not names or name in names]
 
 
-def measured_queries(session: CollectionSession, run: Run) -> tuple[str, ...]:
+def measured_queries(split: TrainTestSplit, run: Run) -> tuple[str, ...]:
     """Return the queries that a run is measured on: those that it was asked, as far as that is known."""
-    return session.split.measured if run.asked is None else run.asked.queries
+    return split.measured if run.asked is None else run.asked.queries
 
 
 def asked_text(session: CollectionSession, query: str) -> str:
@@ -324,10 +325,11 @@ def gate_project(
             if unmatched:
                 where = f" of {name}" if len(wanted) > 1 else ""
                 notes.append(f"Not in the baseline{where}, and not checked: {', '.join(unmatched)}.")
+            sources = of_session(session, notes)
             for saved, systems in pairs:
                 current = tuple(made[system]() for system in systems)
                 match = Match(kept[saved], current, name if len(wanted) > 1 else "")
-                found, said = gate_match(match, baseline, options, of_session(session, notes))
+                found, said = gate_match(match, baseline, options, sources)
                 checks += found
                 notes += said
     return GateResult(tuple(checks), options.policy, baseline.reference, tuple(dict.fromkeys(notes)))
@@ -368,10 +370,10 @@ class Sources(Record, eq=False):
 
 
 def of_session(session: CollectionSession, notes: list[str]) -> Sources:
-    project, parts = session.project, session.collection.parts
+    project, parts, split = session.project, session.collection.parts, session.split
 
     def compare(runs: Mapping[str, Run], queries: Sequence[str]) -> Comparison:
-        session.split = replace(session.split, measured=tuple(queries))
+        session.split = replace(split, measured=tuple(queries))
         retrieved = {name: dict.fromkeys(run.rows.doc) for name, run in runs.items()}
         foreign = {name: docs for name, docs in retrieved.items() if has_foreign_ids(session, list(runs))}
         unknown = find_unknown_docs(session.collection, foreign, unknown_ids(session.collection, foreign))
@@ -386,7 +388,7 @@ def of_session(session: CollectionSession, notes: list[str]) -> Sources:
 
     return Sources(
         compare,
-        lambda run: {query: asked_text(session, query) for query in measured_queries(session, run)},
+        lambda run: {query: asked_text(session, query) for query in measured_queries(split, run)},
         parts["qrels"],
         parts["docs"],
         project.margin,
@@ -484,12 +486,12 @@ def gate_match(
 
 def shared_queries(match: Match, options: GateOptions, sources: Sources, notes: list[str]) -> list[str]:
     """Return the queries to compare on: all that are asked today, which must be those that the baseline was asked."""
-    now: dict[str, str] = {}
-    for one in match.current:
-        now |= sources.queries(one.run)
-    if match.kept.queries is None:
-        return list(now)
-    found = query_differences(match.kept.queries, now)
+    asked = [sources.queries(one.run) for one in match.current]
+    now = {query: text for query, text in asked[0].items() if all(query in other for other in asked)}
+    saved = match.kept.queries
+    if saved is None:
+        saved = {query: text for queries in asked for query, text in queries.items()}
+    found = query_differences(saved, now)
     if not found.any:
         return list(now)
     n = len(found.shared)
@@ -563,7 +565,9 @@ def find_baseline(reference: str, project: Project | None = None) -> KeptBaselin
         return load_baseline(path)
     if path.is_file():
         run = Run(str(path))
-        return KeptBaseline(BaselineReference(reference), {"": {run.name or "run": KeptRun(run.name or "run", run)}})
+        return KeptBaseline(
+            BaselineReference(reference, kind="run"), {"": {run.name or "run": KeptRun(run.name or "run", run)}}
+        )
     from rankscope.experiment.keep import project_store  # only this needs the store
     from rankscope.experiment.stored_baseline import stored_baseline
     from rankscope.store import find_store, open_store

@@ -18,12 +18,13 @@ import numpy as np
 
 from rankscope._version import __version__
 from rankscope.align.policies import Policies
-from rankscope.comparison.compare import compare
+from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.known_measures import range_of
 from rankscope.comparison.records import Code, Comparison, PairResult
+from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.comparison.verdict import short_words
 from rankscope.data.qrels import Qrels
-from rankscope.errors import InputError, OptionError
+from rankscope.errors import InputError, OptionError, give_warning
 from rankscope.experiment.keep import KeptCollection
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import ROUNDING, show, summarise
@@ -251,7 +252,7 @@ def history_of(
     }
     wanted, policies = chosen_measure(runs, measure), policies_of(runs[-1])
     labels = store.qrels.find(qrels or name)
-    scorer = Scorer(store, wanted, policies)
+    scorer = HistoryScorer(store, wanted, policies)
     scorer.prepare([run for group in of_system.values() for run in group], labels, on_progress)
     tags: dict[int, list[str]] = {}
     for tag, number in store.tags.current().items():
@@ -317,7 +318,7 @@ def policies_of(run: StoredRun) -> Policies:
     return Policies(**run.details.policies)
 
 
-class Scorer:
+class HistoryScorer:
     """Scores of stored runs by one measure; each is asked of the store once."""
 
     def __init__(self, store: Store, measure: Measure, policies: Policies) -> None:
@@ -429,7 +430,7 @@ class Scorer:
 
 
 def system_history(
-    scorer: Scorer, system: str, runs: Sequence[StoredRun], labels: StoredQrels, tags: dict[int, list[str]]
+    scorer: HistoryScorer, system: str, runs: Sequence[StoredRun], labels: StoredQrels, tags: dict[int, list[str]]
 ) -> SystemHistory:
     newest = runs[-1]
     points = tuple(
@@ -452,7 +453,7 @@ def system_history(
 
 
 def newest_changes(
-    store: Store, scorer: Scorer, groups: Iterable[Sequence[StoredRun]], labels: StoredQrels, n: int
+    store: Store, scorer: HistoryScorer, groups: Iterable[Sequence[StoredRun]], labels: StoredQrels, n: int
 ) -> Iterator[VerdictOnChange]:
     """Yield what comparisons of the newest runs with the ones before say; where queries differ, there is none."""
     pairs = [pair for runs in groups for pair in pairwise(runs)]
@@ -461,7 +462,7 @@ def newest_changes(
 
 
 def verdict_on_change(
-    store: Store, scorer: Scorer, before: StoredRun, after: StoredRun, labels: StoredQrels
+    store: Store, scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels
 ) -> VerdictOnChange:
     counts, change = change_between(scorer, before, after, labels)
     facts: dict[str, Any] = {
@@ -492,7 +493,7 @@ def verdict_on_change(
     )
 
 
-def label_steps(scorer: Scorer, history: SystemHistory, runs: Sequence[StoredRun]) -> Iterator[LabelStep]:
+def label_steps(scorer: HistoryScorer, history: SystemHistory, runs: Sequence[StoredRun]) -> Iterator[LabelStep]:
     """Yield where the printed numbers moved as the judgments did: by how much, and what of it was not the system."""
     run_of = {run.number: run for run in runs}
     for before, after in pairwise(history.comparable):
@@ -516,16 +517,18 @@ def label_steps(scorer: Scorer, history: SystemHistory, runs: Sequence[StoredRun
 
 def compared_runs(
     store: Store,
-    scorer: Scorer,
+    scorer: HistoryScorer,
     before: StoredRun,
     after: StoredRun,
     labels: StoredQrels,
     *,
     margin: float | None = None,
+    on_notes: Callable[..., object] = give_warning,
 ) -> Comparison | None:
     """Return the comparison of two runs under some judgments, as it was kept or made now; None for the same ranking.
 
-    They are compared on the queries that both were asked with the same words.
+    They are compared on the queries that both were asked with the same words. `on_notes` takes what must be known of
+    the data.
     """
     if before.ranking_sha256 == after.ranking_sha256:
         return None
@@ -547,7 +550,11 @@ def compared_runs(
         return store.comparisons.result(kept)
     judgments = store.qrels.judgments(labels).select(same)
     runs = {name: store.runs.ranking(run) for name, run in names.items()}
-    made = compare(judgments, runs, scorer.measure, margin=margin, **scorer.policies.as_dict())
+    given = {"margin": margin, **scorer.policies.as_dict()}
+    request = request_of(given, function="compare", known=CompareOptions, measures=scorer.measure)
+    notes: list[str] = []
+    made = compare_runs(judgments, runs, request, on_note=notes.append)
+    on_notes(*notes)
     if not store.read_only:
         rankings = (before.ranking_sha256, after.ranking_sha256)
         store.comparisons.add(made, queries_sha256=after.queries_sha256, rankings=rankings, inputs=inputs)
@@ -555,7 +562,7 @@ def compared_runs(
 
 
 def point_of(
-    scorer: Scorer,
+    scorer: HistoryScorer,
     run: StoredRun,
     labels: StoredQrels,
     *,
@@ -589,7 +596,7 @@ def point_of(
 
 
 def change_between(
-    scorer: Scorer, before: StoredRun, after: StoredRun, labels: StoredQrels
+    scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels
 ) -> tuple[QueryCounts, ChangeParts | None]:
     """Return how the queries differ, and the change of the mean over the common ones, taken apart."""
     counts = scorer.query_counts(before, after, labels)
@@ -633,7 +640,7 @@ def diff_runs(
         )
     wanted = chosen_measure((before, after), measure)
     labels = store.qrels.find(qrels or after.collection)
-    scorer = Scorer(store, wanted, policies_of(after))
+    scorer = HistoryScorer(store, wanted, policies_of(after))
     scorer.prepare((before, after), labels)
     counts, change = change_between(scorer, before, after, labels)
     if change is None:
@@ -702,7 +709,7 @@ def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
     for run in kept.runs:
         runs = store.runs.list(system=run.system, collection=kept.name)
         wanted = chosen_measure([run], None)
-        scorer = Scorer(store, wanted, policies_of(run))
+        scorer = HistoryScorer(store, wanted, policies_of(run))
         now = scorer.scores(run, kept.qrels).summary.mean
         here = f"{run.system}: {wanted.name} {'undefined' if now is None else show(now)}"
         place = [each.number for each in runs].index(run.number)
@@ -718,7 +725,7 @@ def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
             yield f"{here}{since_words(store, scorer, runs[place - 1], run, kept.qrels)}"
 
 
-def since_words(store: Store, scorer: Scorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> str:
+def since_words(store: Store, scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> str:
     counts, change = change_between(scorer, before, after, labels)
     when = f"run {before.number} of {before.started[:16].replace('T', ' ')}"
     if change is None or not counts.are_same:

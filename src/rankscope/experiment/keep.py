@@ -54,9 +54,45 @@ def project_store(project: Project) -> StoreLocation:
 
 
 def keep_benchmark(store: Store, project: Project, benchmark: Benchmark) -> tuple[KeptCollection, ...]:
-    """Keep runs, judgments, scores and comparisons of all collections; return what is in the store now.
+    r"""Keep runs, judgments, scores and comparisons of all collections; return what is in the store now.
 
-    Nothing is kept twice: a run whose answers were all there before is the one that the store has.
+    Nothing is kept twice: a run whose answers were all there before is the one that the store has. `rankscope run` does
+    this; in Python it is a step of its own.
+
+    Parameters
+    ----------
+    store
+        What `open_store` returns.
+    project
+        What `load_project` returns: the project that was run.
+    benchmark
+        What `run_project` returned.
+
+    Returns
+    -------
+    tuple
+        For each collection its name, the stored runs and qrels, and the stored comparison if there was one.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from pathlib import Path
+    >>> _ = Path("docs.jsonl").write_text('{"id": "d1", "text": "pea soup"}\n{"id": "d2", "text": "plum cake"}\n')
+    >>> _ = Path("queries.tsv").write_text("q1\tsoup\nq2\tcake with plums\n")
+    >>> _ = Path("qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    >>> _ = Path("rankscope.toml").write_text('''
+    ... [collections.food]
+    ... docs = "docs.jsonl"
+    ... queries = "queries.tsv"
+    ... qrels = "qrels.txt"
+    ... [systems.words]
+    ... type = "bm25"
+    ... ''')
+    >>> project = rs.load_project("rankscope.toml")
+    >>> with rs.open_store(project.folder, create=True) as store:
+    ...     kept = rs.keep_benchmark(store, project, rs.run_project(project))
+    ...     store.runs.find("words") == kept[0].runs[0]
+    True
     """
     facts = RunDetails(
         seeds=benchmark.project.seeds,

@@ -17,7 +17,7 @@ from rankscope._version import __version__
 from rankscope.arrays import Floats
 from rankscope.comparison.known_measures import range_of
 from rankscope.errors import InputError, OptionError
-from rankscope.experiment.history import Scorer, chosen_measure, policies_of
+from rankscope.experiment.history import HistoryScorer, chosen_measure, policies_of
 from rankscope.records import Record, StoredRecord, or_none
 from rankscope.stats.interval import mean_interval
 from rankscope.store import Store, StoredRun
@@ -38,7 +38,7 @@ class LeaderboardCell(Record, kw_only=True):
     standardised: float | None
 
 
-class LeaderboardRow(Record, kw_only=True):
+class LeaderboardSystem(Record, kw_only=True):
     """One system on all collections, in their order; None where it has no run that could be compared."""
 
     system: str
@@ -69,7 +69,7 @@ class Leaderboard(StoredRecord, kw_only=True):
     tag: str | None
     """The tag that runs were taken by; null for the newest of each system."""
     collections: tuple[LeaderboardCollection, ...]
-    rows: tuple[LeaderboardRow, ...]
+    rows: tuple[LeaderboardSystem, ...]
 
 
 def leaderboard_of(
@@ -99,7 +99,7 @@ def leaderboard_of(
     complete = [system for system in everyone if all(system in by_system for by_system in newest.values())]
     for name in names:
         labels = store.qrels.find(name)
-        scorer = Scorer(store, wanted, policies_of(runs[name][-1]))
+        scorer = HistoryScorer(store, wanted, policies_of(runs[name][-1]))
         asked = max(newest[name].values(), key=lambda run: (run.started, run.number)).queries_sha256
         same = {system: run for system, run in newest[name].items() if run.queries_sha256 == asked}
         complete = [system for system in complete if system in same]
@@ -209,10 +209,10 @@ def standardised(values: Floats, reference: Sequence[Floats], *, lower: bool) ->
     return float((worse + 0.5 * (others == own)).mean())
 
 
-def row_of(system: str, cells: Sequence[LeaderboardCell | None]) -> LeaderboardRow:
+def row_of(system: str, cells: Sequence[LeaderboardCell | None]) -> LeaderboardSystem:
     ranks = [None if cell is None else cell.rank for cell in cells]
     shares = [None if cell is None else cell.standardised for cell in cells]
-    return LeaderboardRow(
+    return LeaderboardSystem(
         system=system,
         cells=tuple(cells),
         mean_rank=mean_if_all(ranks),

@@ -578,7 +578,6 @@ def read_system(
     name: str, table: Mapping[str, Any], written: Mapping[str, Any], *, folder: Path, where: str
 ) -> SystemEntry:
     """Return a system; whether its options are right is for the registry of systems to say."""
-    from rankscope.systems.options import options_in
     from rankscope.systems.registry import SYSTEMS, class_of
 
     kind = plain_texts(table.get("type"))
@@ -589,8 +588,9 @@ def read_system(
         )
     options = {key: value for key, value in table.items() if key != "type"}
     with name_faulty(where, "be read"):
-        own = "repeat" in options_in(class_of(kind))  # an option of a class of somebody's own
-        repeat = None if own else read_repeat(kind, options.pop("repeat", None), where=f"{where}.repeat")
+        repeat = None
+        if "repeat" in options and not is_own_option(kind, "repeat"):
+            repeat = read_repeat(kind, options.pop("repeat"), where=f"{where}.repeat")
         sweep = find_swept(kind, options, where=where)
         hints = get_type_hints(class_of(kind))
     paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
@@ -599,10 +599,19 @@ def read_system(
     return SystemEntry(name, kind, single, sweep, as_recorded(written), repeat)
 
 
-def read_repeat(kind: str, given: Any, *, where: str) -> int | None:
-    """Return how often a system is to be asked every query, None where its table does not say so."""
-    if given is None:
-        return None
+def is_own_option(kind: str, name: str) -> bool:
+    """Tell whether a type of systems has an option of that name; one that is not known is refused elsewhere."""
+    from rankscope.systems.options import options_in
+    from rankscope.systems.registry import class_of
+
+    try:
+        return name in options_in(class_of(kind))
+    except OptionError:
+        return False
+
+
+def read_repeat(kind: str, given: Any, *, where: str) -> int:
+    """Return how often a system is to be asked every query."""
     if not isinstance(given, int) or isinstance(given, bool) or given < 1:
         about = "it is how often each query is asked"
         raise OptionError(f"{where} is {plain_texts(given)!r}, but should be a whole number from 1 up", hint=about)

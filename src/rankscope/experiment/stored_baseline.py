@@ -18,8 +18,8 @@ def stored_baseline(store: Store, reference: str, *, collections: Iterable[str] 
     details, definition = run.details, None
     if details.primary and details.policies:
         definition = MeasureDefinition.of(details.primary, details.policies, None)
-    where = f"{reference}: {run.in_words}" if len(found) == 1 else reference
-    return KeptBaseline(BaselineReference(where, run.started), kept, definition, has_margin=False)
+    words = run.in_words if len(found) == 1 else ""
+    return KeptBaseline(BaselineReference(reference, run.started, "store", words), kept, definition, has_margin=False)
 
 
 def stored_runs(store: Store, reference: str, collections: Iterable[str]) -> list[StoredRun]:

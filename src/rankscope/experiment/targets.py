@@ -35,6 +35,7 @@ from rankscope.records import replace
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from rankscope.store import Store
     from rankscope.typing import EvaluateOptions, MeasuresLike, QrelsLike, RunsLike
 
 HOW_TO_WRITE = 'write targets = "targets.toml", or tables [[targets]]; docs/targets.md shows how'
@@ -122,6 +123,7 @@ def check_project(
     collections: Iterable[str] = (),
     measures: MeasuresLike = None,
     today: date | None = None,
+    store: Store | None = None,
 ) -> TargetsReport:
     r"""Check the targets of a project on the runs that `run_project` wrote last.
 
@@ -137,6 +139,8 @@ def check_project(
         What is measured besides, instead of what the project says.
     today
         The day by which quarantines are judged; by default today's date in UTC.
+    store
+        An open store (`open_store`) in which what came of each target is kept.
 
     Returns
     -------
@@ -172,14 +176,33 @@ def check_project(
     TargetsReport(1 passed, 0 failed, 0 quarantined)
     """
     found = project if isinstance(project, Project) else load_project(project)
-    listed = targets_of(found) if targets is None else given_targets(targets)
-    systems = chosen_names(only, found.systems, "system", found)
-    names = chosen_names(collections, found.collections, "collection", found)
+    report, checked = check_runs(
+        found, targets=targets, only=only, collections=collections, measures=measures, today=today
+    )
+    if store is not None:
+        store.targets.add(report, checked)
+    return report
+
+
+def check_runs(
+    project: Project,
+    *,
+    targets: TargetsLike | None,
+    only: Iterable[str],
+    collections: Iterable[str],
+    measures: MeasuresLike,
+    today: date | None,
+) -> tuple[TargetsReport, dict[tuple[str, str], Run]]:
+    """Return what came of the targets, and the runs that were checked by collection and system."""
+    listed = targets_of(project) if targets is None else given_targets(targets)
+    systems = chosen_names(only, project.systems, "system", project)
+    names = chosen_names(collections, project.collections, "collection", project)
     for target in listed:
         where = f"target {target.name!r}: "
-        chosen_names(target.only, found.systems, "system", found, where=where)
-        chosen_names(target.collections, found.collections, "collection", found, where=where)
-    reports = []
+        chosen_names(target.only, project.systems, "system", project, where=where)
+        chosen_names(target.collections, project.collections, "collection", project, where=where)
+    reports: list[TargetsReport] = []
+    checked: dict[tuple[str, str], Run] = {}
     for name in names:
         here = [
             replace(target, only=tuple(system for system in target.only if system in systems))
@@ -188,10 +211,13 @@ def check_project(
             and (not target.only or set(target.only).intersection(systems))
         ]
         if here:
-            reports.append(check_collection(found, name, here, systems, measures=measures, today=today))
+            about = [system for system in systems if any(not one.only or system in one.only for one in here)]
+            runs = {system: newest_run(project, name, system) for system in about}
+            checked.update({(name, system): run for system, run in runs.items()})
+            reports.append(check_collection(project, name, here, runs, measures=measures, today=today))
     if not reports:
         raise OptionError("no target is about these systems and collections", hint="check others, or all")
-    return merged(reports, listed)
+    return merged(reports, listed), checked
 
 
 def targets_of(project: Project) -> tuple[Target, ...]:
@@ -220,15 +246,13 @@ def check_collection(
     project: Project,
     name: str,
     targets: Sequence[Target],
-    systems: Sequence[str],
+    runs: Mapping[str, Run],
     *,
     measures: MeasuresLike,
     today: date | None,
 ) -> TargetsReport:
     """Check targets on the runs of one collection, scored as `run` scores them."""
     collection = load_collection(project.collection(name), cache=project.cache)
-    about = [system for system in systems if any(not target.only or system in target.only for target in targets)]
-    runs = {system: newest_run(project, name, system) for system in about}
     qrels = collection.qrels
     if project.unjudged_queries == "zero":
         qrels = qrels.with_queries([query for run in runs.values() if run.asked for query in run.asked.queries])
@@ -255,7 +279,7 @@ def check_collection(
         today=today,
         collection=name,
     )
-    return replace(report, notes=(*notes, *changed_since(project, name, about), *report.notes))
+    return replace(report, notes=(*notes, *changed_since(project, name, runs), *report.notes))
 
 
 def newest_run(project: Project, collection: str, system: str) -> Run:
@@ -320,7 +344,7 @@ def doc_table(collection: Collection, needed: AbstractSet[str]) -> DocTable:
     return DocTable(fields, frozenset(ids))
 
 
-def changed_since(project: Project, collection: str, systems: Sequence[str]) -> list[str]:
+def changed_since(project: Project, collection: str, systems: Iterable[str]) -> list[str]:
     """Say which systems have other options now than in the run that is checked, as far as the manifest tells."""
     try:
         manifest = json.loads((project.output / "manifest.json").read_bytes())

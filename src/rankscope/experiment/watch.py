@@ -2,13 +2,15 @@
 
 What was measured today is compared with the control band of the last runs, and with an earlier run: the one that the
 tag `baseline` is on, or with too few runs for a band and without a tag, the run before. All of it is under the
-judgments of today, over the queries that all of these runs were asked with the same words.
+judgments of today, over the queries that all of these runs were asked with the same words. Targets of the
+project are checked, too.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -24,6 +26,7 @@ from rankscope.experiment.alerts import (
     DueNotice,
     NoticeDelivery,
     WatchedMean,
+    WatchedTarget,
     accept_alerts,
     decide_alerts,
     deliver,
@@ -31,12 +34,13 @@ from rankscope.experiment.alerts import (
     subject_of,
     waiting_notices,
 )
-from rankscope.experiment.history import Scorer, diff_runs, mean_over, policies_of
+from rankscope.experiment.history import HistoryScorer, are_same, compared_runs, mean_over, policies_of
 from rankscope.experiment.keep import KeptCollection, keep_benchmark
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import CollectionResult, SystemResult
 from rankscope.experiment.runner import RunOptions, run_project, select_names
 from rankscope.experiment.session import TaskProgress, ignore_progress
+from rankscope.experiment.targets import check_project, targets_of
 from rankscope.measures.parse import parse_measure
 from rankscope.notify.notice import SendsNotices
 from rankscope.printable import counted
@@ -85,6 +89,8 @@ class WatchResult(StoredRecord, kw_only=True):
     at: str
     dry_run: bool
     watched: tuple[WatchedMean, ...]
+    targets: tuple[WatchedTarget, ...] = ()
+    """The targets of the project in today's runs; none where stored runs are looked at."""
     opened: tuple[Alert, ...] = ()
     """Alerts that this watch has opened."""
     kept: tuple[Alert, ...] = ()
@@ -100,7 +106,10 @@ class WatchResult(StoredRecord, kw_only=True):
 
     @property
     def has_drop(self) -> bool:
-        return any(mean.state == "drop" for mean in self.watched)
+        """Whether a system is below what it was, a target fails, or an alert about either is still open."""
+        is_open = any(alert.kind in ("drop", "target") for alert in self.kept)
+        fails = any(target.outcome == "failed" for target in self.targets)
+        return is_open or fails or any(mean.state == "drop" for mean in self.watched)
 
     @property
     def is_incomplete(self) -> bool:
@@ -142,6 +151,7 @@ def watch_project(
     whole = WatchedMean(collection="", system="", measure="")
     failed: RankscopeError | None = None
     watched: list[WatchedMean] = []
+    targets: list[WatchedTarget] = []
     try:
         if options.stored:
             watched = list(stored_means(project, store, references, systems, collections))
@@ -149,18 +159,34 @@ def watch_project(
             watched = list(
                 measured_means(project, store, references, options, on_progress=on_progress, on_note=on_note)
             )
+            targets = list(watched_targets(project, watched))
     except RankscopeError as error:
         failed, whole = error, judge(replace(whole, problem=f"{error.message}\n{error.hint}".rstrip()))
-    result = settle(project, store, (whole, *watched), options, notifiers=notifiers, sleep=sleep)
+    is_in_scope = partial(is_about, systems=systems, collections=collections)
+    seen = WatchFindings((whole, *watched), tuple(targets), is_in_scope)
+    result = settle(project, store, seen, options, notifiers=notifiers, sleep=sleep)
     if failed is not None:
         raise WatchFailedError(failed, result)
     return result
 
 
+class WatchFindings(Record):
+    """What a watch has seen."""
+
+    means: tuple[WatchedMean, ...]
+    targets: tuple[WatchedTarget, ...]
+    is_in_scope: Callable[[Alert], bool]
+    """Tells whether an alert is about what is watched."""
+
+
+def is_about(alert: Alert, *, systems: Sequence[str], collections: Sequence[str]) -> bool:
+    return not alert.system or (alert.system in systems and alert.collection in collections)
+
+
 def settle(
     project: Project,
     store: Store,
-    watched: Sequence[WatchedMean],
+    seen: WatchFindings,
     options: WatchOptions,
     *,
     notifiers: Sequence[SendsNotices],
@@ -168,20 +194,24 @@ def settle(
 ) -> WatchResult:
     """Open and close alerts, and send what has to be sent."""
     now, log = store.clock(), store.alerts
-    changes = decide_alerts(watched, log.current(), now=now)
+    current = log.current()
+    changes = decide_alerts((*seen.means, *seen.targets), current, now=now)
+    looked_at = {alert.name for alert in (*changes.opened, *changes.kept, *changes.recovered)}
+    others = [alert for alert in current if alert.is_open and alert.name not in looked_at and seen.is_in_scope(alert)]
     found = WatchResult(
         rankscope=__version__,
         project=project_label(project),
         at=now,
         dry_run=options.dry_run,
-        watched=tuple(mean for mean in watched if mean.system or mean.problem),
+        watched=tuple(mean for mean in seen.means if mean.system or mean.problem),
+        targets=seen.targets,
         opened=changes.opened,
-        kept=changes.kept,
+        kept=(*changes.kept, *others),
         recovered=changes.recovered,
     )
     names = {each.name: each for each in notifiers}
     if options.dry_run:
-        due = notices_after(changes, log.current(), store, list(project.notify), now)
+        due = notices_after(changes, current, store, list(project.notify), now)
         return replace(found, planned=tuple(PlannedNotice(each.notifier, each.alert) for each in due))
     stored = {each.name: each for each in log.put([*changes.opened, *changes.recovered])}
     waiting = notices_of(log.current(), store, list(names))
@@ -313,6 +343,28 @@ def stored_means(
             yield watched_mean(project, store, run, labels, references.get((name, system)))
 
 
+def watched_targets(project: Project, watched: Sequence[WatchedMean]) -> Iterator[WatchedTarget]:
+    """Check the targets of the project, where it has any, on the systems that were measured."""
+    if not project.targets and project.target_file is None:
+        return
+    listed = {target.name: target for target in targets_of(project)}
+    for name in dict.fromkeys(mean.collection for mean in watched):
+        runs = {mean.system: mean.run for mean in watched if mean.collection == name and not mean.problem}
+        here = [target for target in listed.values() if not target.collections or name in target.collections]
+        if not any(not target.only or runs.keys() & set(target.only) for target in here) or not runs:
+            continue
+        for result in check_project(project, only=tuple(runs), collections=(name,)).results:
+            yield WatchedTarget(
+                collection=name,
+                system=result.run,
+                target=result.target,
+                outcome=result.outcome,
+                words=result.words,
+                owner=listed[result.target].owner,
+                run=runs[result.run],
+            )
+
+
 def problem_of(system: SystemResult) -> str:
     """Say why a system was not measured, or not well enough to say anything; nothing where it was."""
     if system.finding is not None and system.is_left_out:
@@ -358,7 +410,7 @@ def watched_mean(
     )
     name = alert_name("drop", mean.collection, mean.system, mean.measure)
     alert = next((each for each in store.alerts.current() if each.name == name), None)
-    past = PastRuns(store, Scorer(store, measure, policies_of(run)), run, labels, alert)
+    past = PastRuns(store, HistoryScorer(store, measure, policies_of(run)), run, labels, alert)
     history = past.history()
     label, reference, notes = past.reference(tagged, has_band=len(history) >= FEWEST_RUNS)
     common = past.common_queries([*history, *([] if reference is None else [reference])])
@@ -377,22 +429,19 @@ def watched_mean(
         before = past.mean(reference, common)
         baseline = past.compared(reference, f"{label}, {reference.in_words}", before, project.margin)
     shown = reference
-    if band is not None and (baseline is None or baseline.outcome != "failed"):
+    compared = judge(replace(mean, value=value, band=band, baseline=baseline))
+    if band is not None and not compared.fails_baseline:
         typical = min(reversed(known), key=lambda number: abs(known[number] - band.median))
         shown = next(each for each in history if each.number == typical)
     fallen = () if shown is None else past.fallen(shown, common, lower_is_better=mean.lower_is_better)
-    known_of_today = replace(
-        mean,
-        value=value,
+    return replace(
+        compared,
         n_queries=len(common),
-        band=band,
         history=tuple(known),
-        baseline=baseline,
         queries=tuple(fallen),
         queries_against=None if shown is None else shown.number,
-        notes=tuple(notes),
+        notes=(*notes, *past.notes),
     )
-    return judge(known_of_today)
 
 
 class PastRuns:
@@ -401,9 +450,12 @@ class PastRuns:
     While an alert is open, runs are compared with those that it fell from: a drop that stays does not become normal.
     """
 
-    def __init__(self, store: Store, scorer: Scorer, run: StoredRun, labels: StoredQrels, alert: Alert | None) -> None:
+    def __init__(
+        self, store: Store, scorer: HistoryScorer, run: StoredRun, labels: StoredQrels, alert: Alert | None
+    ) -> None:
         self.store, self.scorer, self.run, self.labels = store, scorer, run, labels
         self._asked: dict[str, set[str]] = {}
+        self.notes: list[str] = []
         self.alert = alert if alert is not None and alert.is_open else None
         first = 0 if alert is None or alert.history_from is None else alert.history_from
         everything = store.runs.list(system=run.system, collection=run.collection)
@@ -417,7 +469,7 @@ class PastRuns:
         if run.queries_sha256 not in self._asked:
             today, then = self.scorer.texts(self.run), self.scorer.texts(run)
             judged = set(self.scorer.scores(self.run, self.labels).query_ids)
-            same = {query for query, text in then.items() if query in today and today[query] == text}
+            same = {query for query, text in then.items() if query in today and are_same(text, today[query])}
             self._asked[run.queries_sha256] = same & judged
         return self._asked[run.queries_sha256]
 
@@ -457,15 +509,19 @@ class PastRuns:
 
     def compared(self, reference: StoredRun, label: str, before: float | None, margin: float | None) -> BaselineCheck:
         """Return what a gate makes of today's run against another one, and the verdict in words."""
-        measure = self.scorer.measure.name
-        change = diff_runs(self.store, reference, self.run, measure=measure, margin=margin, anyway=True)
-        if change.comparison is None:
+        compared = compared_runs(
+            self.store, self.scorer, reference, self.run, self.labels, margin=margin, on_notes=self.take_notes
+        )
+        if compared is None:
             return BaselineCheck(reference.number, label, before, "passed", "The rankings are identical.")
-        pair = next(iter(change.comparison))
+        pair = next(iter(compared))
         outcome, words = outcome_of(pair, GatePolicy())
         verdict = pair.final_verdict.text if words.startswith(pair.final_verdict.text) else words
         reason = words.removeprefix(verdict).strip()
         return BaselineCheck(reference.number, label, before, outcome, verdict, reason)
+
+    def take_notes(self, *notes: str) -> None:
+        self.notes += (f"{self.run.system} on {self.run.collection}: {note}." for note in notes)
 
     def fallen(self, reference: StoredRun, queries: set[str], *, lower_is_better: bool) -> Iterator[FallenQuery]:
         """Yield the queries that lost most against a run, the worst first."""

@@ -13,6 +13,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,8 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
 
     Only our own records say which qrels they are against. An error, unless `anyway`.
     """
+    if len(paths) == 1:
+        return {}
     found: dict[Path, str] = {}
     first: tuple[Path, str] | None = None
     for path in map(Path, paths):
@@ -329,13 +332,16 @@ def collect(found: Iterable[Cell]) -> Cells:
         scores = cells.setdefault(system, {}).setdefault(measure, {})
         if key in scores:
             raise FormatError(f"{where}: {measure} of query {key} is given twice for {system}")
-        is_empty = value is None or str(value).strip().lower() in ("", "nan", "null", "na", "none")
-        try:
-            scores[key] = math.nan if is_empty else float(value)  # an empty cell is an undefined score
-        except (TypeError, ValueError):
-            raise FormatError(
-                f"{where}: {value!r} is not a number", hint="every column but the query holds scores"
-            ) from None
+        if type(value) is not float:  # most are, and there are many
+            is_empty = value is None or str(value).strip().lower() in ("", "nan", "null", "na", "none")
+            try:
+                scores[key] = math.nan if is_empty else float(value)  # an empty cell is an undefined score
+            except (TypeError, ValueError):
+                raise FormatError(
+                    f"{where}: {value!r} is not a number", hint="every column but the query holds scores"
+                ) from None
+        else:
+            scores[key] = value
         if math.isinf(scores[key]):
             raise FormatError(f"{where}: {value!r} is no score", hint="scores are finite numbers")
     return cells
@@ -350,12 +356,12 @@ def as_scores(file: ScoreFile, *, where: str) -> Scores:
     if not shared:
         names = {system: sorted(by_measure)[:4] for system, by_measure in list(cells.items())[:3]}
         raise InputError(f"{where}: the systems have no measure in common", hint=f"they have {names}")
-    queries = tuple(dict.fromkeys(q for by_measure in cells.values() for m in shared for q in by_measure[m]))
+    queries = tuple(dict.fromkeys(chain(*(by_measure[m] for by_measure in cells.values() for m in shared))))
     runs = []
     for name, by_measure in cells.items():
-        values = np.array([[by_measure[m].get(q, math.nan) for m in shared] for q in queries])
-        empty = set(file.unanswered.get(name, ()))
-        answered = np.array([q not in empty and any(q in by_measure[m] for m in shared) for q in queries])
+        values = np.array([[by_measure[m].get(q, math.nan) for q in queries] for m in shared]).T.copy()
+        known = set(chain(*(by_measure[m] for m in shared))).difference(file.unanswered.get(name, ()))
+        answered = np.array([q in known for q in queries])
         run = RunScores(
             name=name,
             query_ids=queries,
@@ -370,8 +376,7 @@ def as_scores(file: ScoreFile, *, where: str) -> Scores:
         runs.append(run)
     some = dict.fromkeys(m for by_measure in cells.values() for m in by_measure if m not in shared)
     lacking = {m: tuple(name for name, by_measure in cells.items() if m not in by_measure) for m in some}
-    known = QrelsInfo(len(queries))
-    return Scores(tuple(runs), qrels=known, policies={}, profile=file.profile, lacking=lacking)
+    return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={}, profile=file.profile, lacking=lacking)
 
 
 def with_measures(scores: Scores, names: Sequence[str]) -> Scores:

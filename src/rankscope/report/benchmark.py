@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rankscope._version import __version__
 from rankscope.comparison.recommendation import recommend
 from rankscope.comparison.verdict import short_words
+from rankscope.comparison.words import with_fewer_sides
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import show
 from rankscope.printable import counted, listed
@@ -56,7 +57,12 @@ LATENCY_NOTE = (
 
 def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bool = True) -> Report:
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
-    project, results = benchmark.project, benchmark.collections
+    project = benchmark.project
+    n_groups = sum(len(result.comparison.groups) for result in benchmark.collections if result.comparison)
+    results = [
+        replace(result, comparison=result.comparison and with_fewer_sides(result.comparison, n_groups))
+        for result in benchmark.collections
+    ]
     reports = [collection_report(each, benchmark, with_figures=with_figures, every_pair=every_pair) for each in results]
     if len(results) == 1:
         first, sections, footer = reports[0].first_screen, list(reports[0].sections), list(reports[0].footer)

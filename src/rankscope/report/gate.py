@@ -81,8 +81,10 @@ def verdict_of(result: GateResult) -> VerdictBlock:
         return VerdictBlock(f"{head}.", "Nothing is worse than in the baseline.", "fine", subject)
     pair = worst.compared
     if pair is None:
-        name = "" if worst.kind == "run" else f" {worst.name[:1].upper()}{worst.name[1:]}:"
-        return VerdictBlock(f"{head}.{name}", worst.words, OUTCOME_MARKS[result.outcome], subject)
+        name = "" if worst.kind == "run" else f" ({worst.name})"
+        what, *hints = worst.words.splitlines()
+        reason = f"{what[:1].upper()}{what[1:]}" + ("" if what.endswith(".") else ".")
+        return VerdictBlock(f"{head}{name}.", reason, OUTCOME_MARKS[result.outcome], subject, tuple(hints))
     verdict = pair.final_verdict
     reason = worst.words.removeprefix(verdict.text).strip()
     where = f" ({worst.name})" if len(result.checks) > 1 else ""
@@ -137,28 +139,30 @@ def worse_queries(check: GateCheck, *, several: bool) -> Iterator[ChangedQueries
     if pair is None or not check.losses:
         return
     sides = {each.query: each for each in check.sides}
-    of = f" ({check.name})" if several else ""
+    place = ", ".join(filter(None, (check.system, check.collection, pair.group))) if several else ""
     count = counted(pair.losses, "query")
     left = f"; the {len(check.losses)} that lost most" if pair.losses > len(check.losses) else ""
-    title = f"{count} got worse{of}{left}"
+    title = f"{place + ': ' if place else ''}{count} got worse{left}"
     yield ChangedQueries(title, tuple(changed_query(pair, one, sides.get(one.query)) for one in check.losses))
 
 
 def what_to_do(result: GateResult) -> Iterator[str]:
     if result.outcome in ("failed", "inconclusive") and any(check.losses for check in result.checks):
-        yield "Look at the queries above: rankscope gate -o gate.html shows both rankings of each, side by side."
-    if result.outcome == "failed":
-        where = "" if result.baseline is None else f" -o {result.baseline.where}"
-        yield (
-            "Where the change is worth it all the same, save today's runs as the new baseline and commit it: "
-            f"rankscope baseline save{where}"
-        )
+        yield "Look at the queries above: a page (-o gate.html) shows both rankings of each, side by side."
+    if result.outcome == "failed" and result.baseline is not None:
+        where = result.baseline.where
+        how = {
+            "folder": f"save today's runs as the new baseline and commit it: rankscope baseline save -o {where}",
+            "run": f"put today's run in the place of {where}",
+            "store": f"put the tag on today's run: rankscope history tag {where} SYSTEM",
+        }
+        yield f"Where the change is worth it all the same, {how[result.baseline.kind]}"
 
 
 def footer_of(result: GateResult, command: str) -> Iterator[tuple[str, str]]:
     if result.baseline is not None:
-        saved = f", saved {result.baseline.created}" if result.baseline.created else ""
-        yield "baseline", f"{result.baseline.where}{saved}"
+        saved = f"saved {result.baseline.created}" if result.baseline.created else ""
+        yield "baseline", ", ".join(filter(None, (result.baseline.where, result.baseline.words or saved)))
     if command:
         yield "command", command
     yield "rankscope", result.rankscope

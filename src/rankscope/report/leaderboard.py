@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankscope.experiment.leaderboard import N_REFERENCE, Leaderboard, LeaderboardRow
+from rankscope.experiment.leaderboard import N_REFERENCE, Leaderboard, LeaderboardSystem
 from rankscope.measures.scores import show
 from rankscope.printable import counted
 from rankscope.report.document import Block, Report, Section, TableBlock, VerdictBlock
@@ -87,7 +87,7 @@ def ranks_table(board: Leaderboard) -> Table:
     return Table(header, rows, notes=notes, keep=("mean rank",))
 
 
-def cell_of(row: LeaderboardRow, i: int, best: float | None) -> Cell:
+def cell_of(row: LeaderboardSystem, i: int, best: float | None) -> Cell:
     cell = row.cells[i]
     if cell is None or cell.mean is None:
         return Cell("-")

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rankscope.analysis.targets import GradedMean, Target, TargetOutcome, TargetResult, TargetsReport, count_results
+from rankscope.analysis.targets import (
+    GradedMean,
+    Target,
+    TargetCounts,
+    TargetOutcome,
+    TargetResult,
+    TargetsReport,
+    count_results,
+)
 from rankscope.data.texts import beginning
 from rankscope.measures.scores import show
 from rankscope.printable import counted
-from rankscope.records import or_nan
+from rankscope.records import or_nan, replace
 from rankscope.report.document import (
     Block,
     Bullets,
@@ -27,6 +35,8 @@ from rankscope.report.table import Cell, Table
 MARKS: dict[TargetOutcome, Mark] = {"passed": "fine", "failed": "fails", "quarantined": "look"}
 LONGEST_TEXT = 120
 """A query's text is cut about there."""
+FEW_RUNS = 3
+"""With more runs a target is shown once, with the first of those in which it fails."""
 SHOWN = 20
 """So many targets are shown in full; a table has them all."""
 
@@ -80,14 +90,19 @@ def answer_block(checked: TargetsReport) -> VerdictBlock:
 
 
 def share_words(checked: TargetsReport) -> str:
+    """Return the counts, the weighted share and, of several runs, in how many of them nothing fails."""
     counts = checked.counts
-    parts = [f"{counts.passed} passed, {counts.failed} failed, {counts.quarantined} quarantined"]
+    words = f"{counts.passed} passed, {counts.failed} failed, {counts.quarantined} quarantined"
+    words += ", which does not count" if counts.quarantined else ""
     if counts.share is not None:
         what = "of the weight passed" if len({target.weight for target in checked.targets}) > 1 else "passed"
-        parts.append(f"{percent_of(counts.share)} {what}")
-    if counts.quarantined:
-        parts.append("what is quarantined does not count")
-    return "; ".join(parts)
+        words += f"; {percent_of(counts.share)} {what}"
+    by_run = counts_by_run(checked)
+    if len(by_run) > 1 and counts.failed:
+        n_without = sum(not one.failed for one in by_run.values())
+        of_runs = f"Nothing fails in {n_without} of {len(by_run)} runs" if n_without else "Something fails in every run"
+        words += f". {of_runs}"
+    return words
 
 
 def percent_of(share: float) -> str:
@@ -103,28 +118,61 @@ def places(checked: TargetsReport) -> list[tuple[str, str]]:
     return list(dict.fromkeys((one.collection, one.run) for one in checked.results))
 
 
+def counts_by_run(checked: TargetsReport) -> dict[tuple[str, str], TargetCounts]:
+    """Return what came of the targets in each run, by collection and run, the best first."""
+    found = {
+        place: count_results([one for one in checked.results if (one.collection, one.run) == place], checked.targets)
+        for place in places(checked)
+    }
+    return dict(sorted(found.items(), key=lambda item: (item[1].failed > 0, -(item[1].share or 0.0))))
+
+
 def table_by_run(checked: TargetsReport) -> Table:
+    has_collections = any(collection for collection, _ in places(checked))
     rows = []
-    for collection, run in places(checked):
-        results = [one for one in checked.results if (one.collection, one.run) == (collection, run)]
-        counts = count_results(results, checked.targets)
+    for (collection, run), counts in counts_by_run(checked).items():
         numbers = (counts.failed, counts.passed, counts.quarantined)
         share = "" if counts.share is None else percent_of(counts.share)
-        rows.append(
-            [Cell(run), *([Cell(collection)] if collection else []), *(Cell(str(n)) for n in numbers), Cell(share)]
-        )
-    has_collections = any(collection for collection, _ in places(checked))
+        rows.append(list(map(Cell, [run, *([collection] if has_collections else []), *map(str, numbers), share])))
     names = ["run", *(["collection"] if has_collections else [])]
-    return Table([*names, "failed", "passed", "quarantined", "weight passed"], rows, len(names), keep=("failed",))
+    header = [*names, "failed", "passed", "quarantined", "weight passed"]
+    return Table(header, rows, len(names), keep=("failed", "weight passed"))
 
 
 def outcome_blocks(checked: TargetsReport, outcome: TargetOutcome, title: str) -> Iterator[Block]:
+    """Yield the targets of one outcome: each run by itself, or with many runs each target once."""
     found = list(checked.of_outcome(outcome))
     if not found:
         return
-    n_more = len(found) - SHOWN
+    if len(places(checked)) <= FEW_RUNS:
+        shown = [shown_target(target, one, checked) for target, one in found]
+    else:
+        by_target: dict[str, list[tuple[Target, TargetResult]]] = {}
+        for target, one in found:
+            by_target.setdefault(target.name, []).append((target, one))
+        shown = [target_in_runs(pairs, checked) for pairs in by_target.values()]
+    n_more = len(shown) - SHOWN
     note = f"{counted(n_more, 'more target')} below, among all" if n_more > 0 else ""
-    yield CheckedTargets(title, tuple(shown_target(target, one, checked) for target, one in found[:SHOWN]), note)
+    yield CheckedTargets(title, tuple(shown[:SHOWN]), note)
+
+
+def target_in_runs(pairs: Sequence[tuple[Target, TargetResult]], checked: TargetsReport) -> CheckedTarget:
+    """Return a target with the runs in which it fails, of many the first."""
+    target, first = pairs[0]
+    if len(pairs) == 1:
+        return shown_target(target, first, checked)
+    n_checked = sum(one.target == target.name for one in checked.results)
+    lines = [f"{in_place(one)}: {one.words}" for _, one in pairs[:FEW_RUNS]]
+    if len(pairs) > FEW_RUNS:
+        lines.append(f"and {counted(len(pairs) - FEW_RUNS, 'more run')}, below among all")
+    alone = shown_target(target, first, checked)
+    where = f"{beginning(first.query_text, LONGEST_TEXT)} ({target.where})" if first.query_text else target.where
+    words = f"It fails in {len(pairs)} of {counted(n_checked, 'run')}."
+    return replace(alone, about=where, words=words, instead=tuple(lines))
+
+
+def in_place(one: TargetResult) -> str:
+    return f"{one.run} ({one.collection})" if one.collection else one.run
 
 
 def shown_target(target: Target, one: TargetResult, checked: TargetsReport) -> CheckedTarget:

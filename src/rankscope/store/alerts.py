@@ -17,7 +17,7 @@ from rankscope.store.schema import alert, canonical_json, notification
 if TYPE_CHECKING:
     from rankscope.store.store import Store
 
-AlertKind = Literal["drop", "unmeasured"]
+AlertKind = Literal["drop", "target", "unmeasured"]
 AlertEnd = Literal["recovered", "accepted"]
 NotificationKind = Literal["alert", "recovery"]
 
@@ -43,6 +43,7 @@ class Alert(Record, kw_only=True):
     collection: str
     system: str
     measure: str
+    """The measure that fell; of a target its name."""
     opened: str
     """When it was seen first, in UTC as ISO 8601."""
     reasons: tuple[str, ...]

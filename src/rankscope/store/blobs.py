@@ -95,12 +95,13 @@ def insert_or_ignore(connection: sa.Connection, table: sa.Table) -> Any:
     from sqlalchemy.dialects import postgresql, sqlite
 
     dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return dialect.insert(table).on_conflict_do_nothing()
+    # inline: it returns no key, which SQLite learned late, and so the rows can be counted
+    return dialect.insert(table).inline().on_conflict_do_nothing().execution_options(preserve_rowcount=True)
 
 
 def insert_if_new(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any]) -> bool:
     """Insert a row unless its key is there; return whether it was inserted."""
-    return bool(connection.execute(insert_or_ignore(connection, table).values(dict(row))).rowcount)
+    return connection.execute(insert_or_ignore(connection, table).values(dict(row))).rowcount == 1
 
 
 def insert_all_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:

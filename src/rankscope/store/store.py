@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Self
 
 import sqlalchemy as sa
 
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnfinishedError
 from rankscope.store.alerts import AlertTable
 from rankscope.store.comparisons import ComparisonTable
 from rankscope.store.engine import (
@@ -29,12 +30,17 @@ from rankscope.store.engine import (
     schema_of,
     use_log,
 )
+from rankscope.store.judgments import JudgmentTable
 from rankscope.store.qrels import QrelsTable
 from rankscope.store.runs import RunTable
 from rankscope.store.schema import SCHEMA_VERSION
 from rankscope.store.scores import ScoreTable
 from rankscope.store.tags import TagTable
+from rankscope.store.targets import TargetTable
 from rankscope.store.texts import TextTable
+
+LONGEST_TURN_S = 120
+"""How long a thread waits for the other threads of its process."""
 
 
 def utc_now() -> str:
@@ -56,6 +62,7 @@ class Store:
         self.read_only = read_only
         self.clock = clock
         """Returns the time, in UTC as ISO 8601 with microseconds."""
+        self._turn = RLock()
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -72,10 +79,24 @@ class Store:
             raise InputError(f"the store {self.location} was opened for reading only")
         with (
             in_words(self.location),
+            self.turn(),
             self.engine.connect().execution_options(writes=True) as connection,
             connection.begin(),
         ):
             yield connection
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let the threads of this process write one after the other: SQLite would let some of them wait for ever."""
+        if self.location.path is None:
+            yield
+            return
+        if not self._turn.acquire(timeout=LONGEST_TURN_S):
+            raise UnfinishedError(f"the store {self.location} is being written for too long", hint="try again later")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     @cached_property
     def runs(self) -> RunTable:
@@ -98,14 +119,23 @@ class Store:
         return TagTable(self)
 
     @cached_property
+    def judgments(self) -> JudgmentTable:
+        return JudgmentTable(self)
+
+    @cached_property
     def alerts(self) -> AlertTable:
         return AlertTable(self)
+
+    @cached_property
+    def targets(self) -> TargetTable:
+        return TargetTable(self)
 
     @cached_property
     def texts(self) -> TextTable:
         return TextTable(self)
 
     def close(self) -> None:
+        """Give the file or the connections back; `with` does so at its end."""
         self.engine.dispose()
 
     def __enter__(self) -> Self:

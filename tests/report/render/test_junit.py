@@ -29,10 +29,15 @@ ALLOWED = {
     "testcase": {"name", "time", "classname", "group"},
     "failure": {"type", "message"},
     "error": {"type", "message"},
+    "skipped": {"type", "message"},
     "system-out": set(),
 }
 REQUIRED = {"testsuite": {"name", "tests", "failures", "errors"}, "testcase": {"name"}}
-CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"testcase"}, "testcase": {"error", "failure", "system-out"}}
+CHILDREN = {
+    "testsuites": {"testsuite"},
+    "testsuite": {"testcase"},
+    "testcase": {"error", "failure", "skipped", "system-out"},
+}
 TIME = re.compile(r"(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]*)?")
 
 CASES = [
@@ -72,10 +77,19 @@ def test_cases_are_counted_and_told_apart():
     passed, failed, unchecked = suite
     assert passed.attrib == {"classname": "gates.quality", "name": "nDCG@10 >= 0.5", "time": "0.000"}
     assert list(passed) == []
-    assert failed.find("failure").get("message") == '0.71 < 0.75 & "falling" second line'
+    assert failed.find("failure").get("message") == '0.71 < 0.75 & "falling"'  # the first line
     assert failed.find("failure").text == '0.71 < 0.75 & "falling"\nsecond line'
     assert failed.find("system-out").text == "value: 0.71\nlimit: 0.75"
     assert unchecked.find("error").get("message") == "no qrels <here>"
+
+
+def test_what_does_not_count_is_skipped():
+    cases = [JUnitCase("a", "b", skipped="in quarantine"), JUnitCase("c", "b", failed="x", skipped="y")]
+    suite = check(to_junit(cases, suite="s")).find("testsuite")
+    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["2", "1", "1"]
+    skipped, failed = suite
+    assert skipped.find("skipped").get("message") == "in quarantine"
+    assert [part.tag for part in failed] == ["failure"]
 
 
 def test_no_cases_are_a_suite_too():

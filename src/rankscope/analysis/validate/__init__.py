@@ -18,7 +18,7 @@ from rankscope._version import __version__
 from rankscope.align.finding import LEVELS, N_EXAMPLES, Finding, quote_id
 from rankscope.analysis.validate.checks import QRELS_CHECKS, RUN_CHECKS
 from rankscope.analysis.validate.pair import PAIR_CHECKS, inverted_order
-from rankscope.analysis.validate.tables import JudgedRun, QrelsTable, RunTable
+from rankscope.analysis.validate.tables import CheckedQrels, CheckedRun, JudgedRun
 from rankscope.checks import check_options
 from rankscope.data.coerce import qrels_rows
 from rankscope.data.loading import ReadOptions, load_runs
@@ -139,8 +139,8 @@ def validate_rows(
     judged_rows: QrelsRows, run_rows: Mapping[str, RunRows], *, qrels_name: str = "qrels"
 ) -> tuple[Finding, ...]:
     """Return what is odd about the qrels, about each run by its name, and about how they fit: worst first for each."""
-    qrels = QrelsTable(qrels_name, judged_rows)
-    runs = [RunTable(name, rows) for name, rows in run_rows.items()]
+    qrels = CheckedQrels(qrels_name, judged_rows)
+    runs = [CheckedRun(name, rows) for name, rows in run_rows.items()]
     judged_runs = [JudgedRun(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
     findings = chain(
         (finding for check in QRELS_CHECKS for finding in check(qrels)),

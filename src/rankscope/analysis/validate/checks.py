@@ -10,7 +10,7 @@ from operator import eq
 import numpy as np
 
 from rankscope.align.finding import N_EXAMPLES, Finding, Level, count_and_share, count_of, first_ids, quote_id
-from rankscope.analysis.validate.tables import QrelsTable, RunTable, code_ids, odd_rows, repeated_rows, shared_rows
+from rankscope.analysis.validate.tables import CheckedQrels, CheckedRun, code_ids, odd_rows, repeated_rows, shared_rows
 from rankscope.arrays import Bools, segment_sum
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE
 from rankscope.io.rows import QrelsRows
@@ -44,7 +44,7 @@ ENCODING_TROUBLE: dict[str, tuple[str, re.Pattern[str], str]] = {
 """By code: what such an id holds, how to recognise it, and what to do; an id is reported for the first that it has."""
 
 
-def unreadable(table: QrelsTable | RunTable) -> Iterator[Finding]:
+def unreadable(table: CheckedQrels | CheckedRun) -> Iterator[Finding]:
     """Find tables without rows, and ids that an encoding damaged."""
     if not len(table.rows):
         yield Finding("error", "no_rows", table.name, "there are no rows", hint="check that something was written")
@@ -63,7 +63,7 @@ def is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
-def docs_judged_twice(qrels: QrelsTable) -> Iterator[Finding]:
+def docs_judged_twice(qrels: CheckedQrels) -> Iterator[Finding]:
     rows = qrels.rows
     columns = [qrels.queries.codes, qrels.docs.codes]
     if rows.subtopic is not None:
@@ -78,7 +78,7 @@ def docs_judged_twice(qrels: QrelsTable) -> Iterator[Finding]:
         yield from odd_rows("error", "duplicate_docs", qrels, repeated, what, hint=hint, more=more)
 
 
-def odd_grades(qrels: QrelsTable) -> Iterator[Finding]:
+def odd_grades(qrels: CheckedQrels) -> Iterator[Finding]:
     """Find grades that are no numbers, not whole, or far above the usual scales."""
     grade, is_finite = qrels.rows.grade, np.isfinite(qrels.rows.grade)
     kinds: tuple[tuple[Level, str, Bools, str, str], ...] = (
@@ -103,7 +103,7 @@ def odd_grades(qrels: QrelsTable) -> Iterator[Finding]:
         yield from odd_rows(level, code, qrels, rows, what, hint=hint, note=lambda i: f": {grade[i]:g}")
 
 
-def queries_without_relevant(qrels: QrelsTable) -> Iterator[Finding]:
+def queries_without_relevant(qrels: CheckedQrels) -> Iterator[Finding]:
     grade, relevant = qrels.rows.grade, qrels.rows.grade >= RELEVANT
     if relevant.any():
         n_relevant = segment_sum(relevant, qrels.queries.codes, len(qrels.queries.ids))
@@ -122,7 +122,7 @@ def queries_without_relevant(qrels: QrelsTable) -> Iterator[Finding]:
         yield Finding("error", "no_relevant_docs", qrels.name, "no relevant docs at all", hint=hint)
 
 
-def only_relevant_judged(qrels: QrelsTable) -> Iterator[Finding]:
+def only_relevant_judged(qrels: CheckedQrels) -> Iterator[Finding]:
     if judges_only_relevant(qrels.rows):
         message = "only relevant docs judged: no grade is 0, so bpref and Judged tell little"
         yield Finding("remark", "only_relevant_judged", qrels.name, message)
@@ -133,7 +133,7 @@ def judges_only_relevant(rows: QrelsRows) -> bool:
     return len(judged) > 0 and bool((judged >= RELEVANT).all())
 
 
-def unusable_rows(run: RunTable) -> Iterator[Finding]:
+def unusable_rows(run: CheckedRun) -> Iterator[Finding]:
     again, what = repeated_rows(run.queries.codes, run.docs.codes), "docs listed again for the same query"
     yield from odd_rows("error", "duplicate_docs", run, again, what, hint=DUPLICATES_HINT)
     rows, what = np.flatnonzero(np.isnan(run.rows.score)), "scores that are not numbers (NaN)"
@@ -141,7 +141,7 @@ def unusable_rows(run: RunTable) -> Iterator[Finding]:
     yield from odd_rows("error", "score_not_a_number", run, rows, what, hint=hint)
 
 
-def tied_scores(run: RunTable) -> Iterator[Finding]:
+def tied_scores(run: CheckedRun) -> Iterator[Finding]:
     codes, n_docs = run.queries.codes, run.n_docs
     best = np.full(len(n_docs), np.nan)
     first = run.position == 0
@@ -158,7 +158,7 @@ def tied_scores(run: RunTable) -> Iterator[Finding]:
         yield ties(run, run.tied, "tied_scores", "tied scores", f", in {in_queries}", hint=TIE_HINT)
 
 
-def ties(run: RunTable, tied: Bools, code: str, what: str, where: str = "", *, hint: str) -> Finding:
+def ties(run: CheckedRun, tied: Bools, code: str, what: str, where: str = "", *, hint: str) -> Finding:
     """Return the finding of ties: a few are usual, many decide the order of docs that the scores leave open."""
     n_tied, n_rows = int(tied.sum()), len(run.rows)
     level: Level = "warning" if n_tied > NOTICEABLE_TIES * n_rows else "remark"
@@ -166,14 +166,14 @@ def ties(run: RunTable, tied: Bools, code: str, what: str, where: str = "", *, h
     return Finding(level, code, run.name, message, score_examples(run, tied), hint)
 
 
-def score_examples(run: RunTable, picked: Bools) -> tuple[str, ...]:
+def score_examples(run: CheckedRun, picked: Bools) -> tuple[str, ...]:
     """Name the first few different scores among the rows, each with its query."""
     rows = run.order[picked[run.order]][:MAX_EXAMPLE_ROWS].tolist()
     distinct = dict.fromkeys((run.rows.query[i], float(run.rows.score[i])) for i in rows)
     return tuple(f"query {quote_id(query)}, score {score!r}" for query, score in list(distinct)[:N_EXAMPLES])
 
 
-def single_precision_ties(run: RunTable) -> Iterator[Finding]:
+def single_precision_ties(run: CheckedRun) -> Iterator[Finding]:
     """Find scores that differ, but not after rounding to 32 bits."""
     with np.errstate(over="ignore"):  # beyond the range of 32 bits a score is infinite, as in C
         rounded = run.rows.score.astype(np.float32).astype(np.float64)
@@ -183,7 +183,7 @@ def single_precision_ties(run: RunTable) -> Iterator[Finding]:
         yield ties(run, tied, "single_precision_ties", "scores tied only when rounded to 32 bits", hint=hint)
 
 
-def odd_ranks(run: RunTable) -> Iterator[Finding]:
+def odd_ranks(run: CheckedRun) -> Iterator[Finding]:
     """Find ranks that contradict the scores (further down the list, but scored higher), and ranks given twice."""
     query, score, rank = run.queries.codes, run.rows.score, run.rows.rank
     if rank is None:
@@ -211,7 +211,7 @@ def odd_ranks(run: RunTable) -> Iterator[Finding]:
     yield from odd_rows("remark", "repeated_ranks", run, again, what, hint=hint, note=lambda i: f": rank {rank[i]}")
 
 
-def self_matches(run: RunTable) -> Iterator[Finding]:
+def self_matches(run: CheckedRun) -> Iterator[Finding]:
     own = np.flatnonzero(np.fromiter(map(eq, run.rows.query, run.rows.doc), dtype=np.bool_, count=len(run.rows)))
     if len(own):
         message = f"docs with the query's own id: {count_of(len(own), len(run.rows), 'rows')}"
@@ -220,7 +220,7 @@ def self_matches(run: RunTable) -> Iterator[Finding]:
         yield Finding("remark", "self_matches", run.name, message, examples, hint)
 
 
-def depths(run: RunTable) -> Iterator[Finding]:
+def depths(run: CheckedRun) -> Iterator[Finding]:
     n_docs = run.n_docs
     if len(n_docs):
         low, middle, high = n_docs.min(), np.median(n_docs), n_docs.max()
@@ -234,14 +234,14 @@ def depths(run: RunTable) -> Iterator[Finding]:
         yield Finding("remark", "short_rankings", run.name, message, examples, hint)
 
 
-QRELS_CHECKS: tuple[Callable[[QrelsTable], Iterator[Finding]], ...] = (
+QRELS_CHECKS: tuple[Callable[[CheckedQrels], Iterator[Finding]], ...] = (
     docs_judged_twice,
     odd_grades,
     queries_without_relevant,
     only_relevant_judged,
     unreadable,
 )
-RUN_CHECKS: tuple[Callable[[RunTable], Iterator[Finding]], ...] = (
+RUN_CHECKS: tuple[Callable[[CheckedRun], Iterator[Finding]], ...] = (
     unusable_rows,
     tied_scores,
     single_precision_ties,

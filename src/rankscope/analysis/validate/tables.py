@@ -24,7 +24,7 @@ class CodedIds(msgspec.Struct, frozen=True, eq=False):
     codes: Ints
 
 
-class QrelsTable:
+class CheckedQrels:
     """Qrels with their ids coded."""
 
     def __init__(self, name: str, rows: QrelsRows) -> None:
@@ -32,7 +32,7 @@ class QrelsTable:
         self.queries, self.docs = code_ids(rows.query, rows.empty_queries), code_ids(rows.doc)
 
 
-class RunTable:
+class CheckedRun:
     """A run with its ids coded and its rows ranked."""
 
     def __init__(self, name: str, rows: RunRows) -> None:
@@ -56,7 +56,7 @@ class RunTable:
 class JudgedRun:
     """A run with the grades that the qrels give to its docs; over several subtopics a doc's grade is the best one."""
 
-    def __init__(self, qrels: QrelsTable, run: RunTable) -> None:
+    def __init__(self, qrels: CheckedQrels, run: CheckedRun) -> None:
         self.qrels, self.run = qrels, run
         n_docs = len(qrels.docs.ids)
         keys = qrels.queries.codes * n_docs + qrels.docs.codes
@@ -115,7 +115,7 @@ def shared_rows(*columns: Ints | Floats) -> Bools:
 def odd_rows(
     level: Level,
     code: str,
-    table: QrelsTable | RunTable,
+    table: CheckedQrels | CheckedRun,
     picked: Ints,
     what: str,
     *,

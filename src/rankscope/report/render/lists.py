@@ -1,4 +1,7 @@
-"""Two rankings of one query as HTML: list beside list, lines between the places of a doc; a phone shows one list."""
+"""Two rankings of one query as HTML: list beside list, lines between the places of a doc; a phone shows one list.
+
+A row is short, as a page has many: what the legend says stands in no row, and a title only once.
+"""
 
 from __future__ import annotations
 
@@ -42,30 +45,28 @@ def list_part(shown: ShownList, letter: str) -> str:
 def doc_part(doc: ShownDoc, *, is_second: bool) -> str:
     grade = "–" if doc.grade is None else f"{doc.grade:g}"  # noqa: RUF001 (a dash)
     level = "gx" if doc.grade is None else f"g{min(int(max(doc.grade, 0)), 3)}"
-    said = "not judged" if doc.grade is None else f"grade {grade}"
+    said = ' title="not judged"' if doc.grade is None else ""
     words = "".join(f"<mark>{escape(piece)}</mark>" if is_word else escape(piece) for piece, is_word in doc.snippet)
     name = f"<div><b>{escape(doc.doc)}</b></div>"
     if doc.title:
-        title = escape(doc.title)
-        name = f'<div title="{title}"><b>{title}</b> <small>{escape(doc.doc)}</small></div>'
+        name = f"<div><b>{escape(doc.title)}</b> <small>{escape(doc.doc)}</small></div>"
     adds = f"{doc.adds:.4f}" if doc.adds else "0"
     return (
-        f'<li><span class="rank">{doc.rank}</span><span class="grade {level}" title="{said}">{grade}</span>'
-        f'<div class="words">{name}{f"<p>{words}</p>" if words else ""}</div>'
-        f'<div class="adds"><span>{adds}</span>'
-        f"{move_part(doc, is_second=is_second)}</div>"
+        f'<li><span class=rank>{doc.rank}</span><span class="grade {level}"{said}>{grade}</span>'
+        f"<div class=words>{name}{f'<p>{words}' if words else ''}</div>"
+        f"<div class=adds>{adds}{move_part(doc, is_second=is_second)}</div>"
     )
 
 
 def move_part(doc: ShownDoc, *, is_second: bool) -> str:
     """Return what became of a doc: lost beside the first list, new or moved beside the second."""
-    elsewhere = "not in the other list" if doc.other_rank is None else f"rank {doc.other_rank} in the other list"
+    elsewhere = "" if doc.other_rank is None else f' title="rank {doc.other_rank} in the other list"'
     if doc.move in ("lost", "new"):
-        return f'<span class="move" title="{elsewhere}">{doc.move}</span>'
+        return f"<span class=move{elsewhere}>{doc.move}</span>"
     if doc.move == "same" or not is_second:
         return ""
     by = abs((doc.other_rank or doc.rank) - doc.rank)
-    return f'<span class="move" title="{elsewhere}">{MOVE_SIGNS[doc.move]}{by}</span>'
+    return f"<span class=move{elsewhere}>{MOVE_SIGNS[doc.move]}{by}</span>"
 
 
 def moves_part(sides: SideBySide) -> str:

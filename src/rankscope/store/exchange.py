@@ -1,0 +1,346 @@
+"""A store as a folder of plain files that other tools read, and back.
+
+Runs are TREC text or JSON lines with the queries they were asked beside them, qrels and texts are JSON lines, judgments
+one line each, and a manifest says what belongs together. Whatever is taken in is compared with its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+import zstandard
+
+from rankscope._version import __version__
+from rankscope.comparison.records import Comparison
+from rankscope.data.asked_queries import AskedQueries
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
+from rankscope.data.sources import QUERIES_ENDING, Origin
+from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.io.files import make_folder, parse_json, read_json, read_text, write_text
+from rankscope.io.read import read_qrels, read_run
+from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.write import open_target, write_rows
+from rankscope.progress import Progress
+from rankscope.records import Record, from_builtins, to_builtins, to_json
+from rankscope.store.blobs import get_blob, insert_if_new, put_blob
+from rankscope.store.columns import qrels_bytes, qrels_rows_of, run_bytes, run_rows_of
+from rankscope.store.comparisons import StoredComparison, looks_at
+from rankscope.store.qrels import StoredQrels
+from rankscope.store.runs import CollectionFacts, RunDetails, RunFacts, StoredRun, StoredSource
+from rankscope.store.schema import collection, comparison, doc
+from rankscope.store.store import Store
+from rankscope.store.texts import StoredDoc, StoredQuery
+
+VERSION = 1
+MARK = "rankscope_store"
+MANIFEST = "manifest.json"
+JUDGMENTS = "judgments.jsonl"
+COLUMNS_ENDING = ".columns.zst"
+"""Of what no plain file gives back bit by bit: the bytes of the store themselves, compressed."""
+
+
+class ExchangeCounts(Record):
+    """How much was written to a folder, or how much of what was in one is new in a store."""
+
+    runs: int
+    qrels: int
+    judgments: int
+    comparisons: int
+    tags: int
+
+
+def file_stem(*words: str) -> str:
+    plain = "-".join(re.sub(r"[^A-Za-z0-9_+]+", "-", word).strip("-")[:60] for word in words)
+    return plain.strip("-") or "unnamed"
+
+
+def export_store(store: Store, folder: Path, *, progress: Progress | None = None) -> ExchangeCounts:
+    """Write runs, qrels, judgments, comparisons, tags and texts to a new folder."""
+    make_folder(folder)
+    runs, qrels, compared = store.runs.list(repetitions=True), store.qrels.list(), store.comparisons.list()
+    for name in ("runs", "qrels", "queries", "docs", "comparisons", "guidelines"):
+        (folder / name).mkdir()
+    listed = []
+    for done, run in enumerate(runs, start=1):
+        listed.append(export_run(store, run, folder))
+        if progress is not None:
+            progress(done, len(runs))
+    manifest = {
+        MARK: VERSION,
+        "rankscope": __version__,
+        "runs": listed,
+        "qrels": [export_qrels(store, each, folder) for each in qrels],
+        "comparisons": [export_comparison(store, each, folder) for each in compared],
+        "tags": [
+            {"name": move.name, "run": digest_of(runs, move.run), "who": move.who, "at": move.at}
+            for move in store.tags.moves()
+        ],
+        "docs": {name: export_docs(store, name, folder) for name in store.runs.collections()},
+    }
+    for sha256 in sorted({run.queries_sha256 for run in runs}):
+        lines = (
+            {"query": query, "text": each.text, "attributes": each.attributes}
+            for query, each in store.texts.queries(sha256).items()
+        )
+        write_lines(lines, folder / "queries" / f"{sha256}.jsonl")
+    for sha256, text in store.judgments.guidelines().items():
+        write_text(folder / "guidelines" / f"{sha256}.json", to_json(text, ascii_only=True))
+    n_judgments = store.judgments.save(folder / JUDGMENTS)
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")  # last: without it, the folder is no export
+    return ExchangeCounts(len(runs), len(qrels), n_judgments, len(compared), len(store.tags.current()))
+
+
+def digest_of(runs: Iterable[StoredRun], number: int | None) -> str | None:
+    return next((run.digest for run in runs if run.number == number), None)
+
+
+def write_lines(lines: Iterable[Any], path: Path) -> None:
+    write_text(path, "".join(to_json(line, indent=None) + "\n" for line in lines))
+
+
+def read_lines(path: Path) -> list[Any]:
+    return [parse_json(line, where=str(path)) for line in read_text(path).split("\n") if line]
+
+
+def export_run(store: Store, run: StoredRun, folder: Path) -> dict[str, Any]:
+    ranking = store.runs.ranking(run)
+    stem = folder / "runs" / file_stem(run.collection, run.system, run.short)
+    about = {
+        "digest": run.digest,
+        "sha256": run.ranking_sha256,
+        "system": run.system,
+        "type": run.type,
+        "config": run.config,
+        "collection": run.collection,
+        "queries": run.queries_sha256,
+        "docs_sha256": run.docs_sha256,
+        "qrels_sha256": run.qrels_sha256,
+        "counts": run.counts,
+        "asked": ranking.asked.queries if ranking.asked is not None else (),
+        "started": run.started,
+        "latencies_ms": store.runs.latencies_ms(run),
+        "details": to_builtins(run.details),
+    }
+    file, rows = write_exactly(store, ranking.rows, stem, run.ranking_sha256)
+    if file.name.endswith(COLUMNS_ENDING):
+        return {**about, "file": f"runs/{file.name}"}
+    with file.open("rb") as stream:
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    asked = AskedQueries(sha256, tuple(about["asked"]), run.details.failed, run.details.split)
+    write_text(file.with_name(file.name + QUERIES_ENDING), asked.to_json())
+    return {**about, "file": f"runs/{file.name}", "rows": rows}
+
+
+def export_qrels(store: Store, stored: StoredQrels, folder: Path) -> dict[str, Any]:
+    stem = folder / "qrels" / file_stem(stored.name, stored.short)
+    file, rows = write_exactly(store, store.qrels.judgments(stored).rows, stem, stored.judgments_sha256)
+    about = {"sha256": stored.judgments_sha256, "name": stored.name, "kind": stored.kind, "facts": stored.facts}
+    return {**about, "file": f"qrels/{file.name}", "rows": rows}
+
+
+def write_exactly(store: Store, rows: RunRows | QrelsRows, stem: Path, sha256: str) -> tuple[Path, dict[str, Any]]:
+    """Write rows as the plainest file from which they can be read back bit by bit; return it, and what to add then."""
+    is_run = isinstance(rows, RunRows)
+    about: dict[str, Any] = {"integer_ids": sorted(rows.integer_ids), "empty": rows.empty_queries}
+    if isinstance(rows, RunRows):
+        about |= {"tag": rows.tag, "has_rank": rows.rank is not None}
+    for ending in ("trec.gz", "jsonl.gz") if is_run else ("jsonl.gz",):
+        path = stem.with_name(f"{stem.name}.{ending}")
+        try:
+            write_rows(rows, path)
+            if content_sha256(read_exactly(path, about, is_run=is_run)) == sha256:
+                return path, about
+        except RankscopeError:
+            pass  # an id, or a number, that this format has no place for
+        path.unlink(missing_ok=True)
+    path = stem.with_name(stem.name + COLUMNS_ENDING)
+    with store.reading() as connection:
+        data = get_blob(connection, sha256)
+    with open_target(str(path)) as stream:
+        stream.write(zstandard.ZstdCompressor().compress(data))
+    return path, {}
+
+
+def read_exactly(path: Path, about: dict[str, Any], *, is_run: bool) -> RunRows | QrelsRows:
+    """Return the rows of an exported file as they were in the store."""
+    if path.name.endswith(COLUMNS_ENDING):
+        try:
+            data = zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes())
+            return run_rows_of(data) if is_run else qrels_rows_of(data)
+        except (zstandard.ZstdError, ValueError, KeyError, IndexError) as error:
+            raise FormatError(f"{path} is damaged: {error}") from None
+    ids, empty = frozenset(about["integer_ids"]), tuple(about["empty"])
+    if not is_run:
+        judged = read_qrels(path).rows
+        return QrelsRows(judged.query, judged.doc, judged.grade, judged.subtopic, judged.rater, judged.time, ids, empty)
+    rows = read_run(path).rows
+    return RunRows(rows.query, rows.doc, rows.score, rows.rank if about["has_rank"] else None, about["tag"], ids, empty)
+
+
+def content_sha256(rows: RunRows | QrelsRows) -> str:
+    data = run_bytes(rows) if isinstance(rows, RunRows) else qrels_bytes(rows)
+    return hashlib.sha256(data).hexdigest()
+
+
+def export_docs(store: Store, name: str, folder: Path) -> str:
+    """Write what is known of the docs of a collection, in the order in which it came."""
+    path = (
+        folder
+        / "docs"
+        / f"{file_stem(name)}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}.jsonl"
+    )
+    wanted = sa.select(doc).join(collection).where(collection.c.name == name).order_by(doc.c.id)
+    with store.reading() as connection:
+        lines = [
+            {"doc": row.doc, "title": row.title, "text": row.text, "fields": row.fields}
+            for row in connection.execute(wanted)
+        ]
+    write_lines(lines, path)
+    return f"docs/{path.name}"
+
+
+def export_comparison(store: Store, stored: StoredComparison, folder: Path) -> dict[str, Any]:
+    with store.reading() as connection:
+        row = connection.execute(sa.select(comparison).where(comparison.c.id == stored.number)).one()
+        data = get_blob(connection, row.result_sha256)
+    path = folder / "comparisons" / f"{row.request_sha256[:16]}.json"
+    write_text(path, data.decode())
+    kept = {name: value for name, value in row._mapping.items() if name not in ("id", "look")}  # noqa: SLF001 (the documented way)
+    return {"file": f"comparisons/{path.name}", "row": kept}
+
+
+def is_export(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file() and MARK in read_manifest(folder)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    manifest = read_json(folder / MANIFEST)
+    if not isinstance(manifest, dict):
+        raise FormatError(f"{folder / MANIFEST} is not the manifest of an export or of results")
+    return manifest
+
+
+@contextmanager
+def readable_manifest(folder: Path) -> Iterator[dict[str, Any]]:
+    """Give a manifest; one that lacks what should be in it is an error of the file."""
+    try:
+        yield read_manifest(folder)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        if isinstance(error, RankscopeError):
+            raise
+        raise FormatError(
+            f"{folder / MANIFEST} is damaged: {type(error).__name__} {error}", hint="was the folder copied whole?"
+        ) from error
+
+
+def import_export(store: Store, folder: Path, *, progress: Progress | None = None) -> ExchangeCounts:
+    """Take in what `export_store` wrote; what is there already stays as it is. Return how much was new."""
+    with readable_manifest(folder) as manifest:
+        if manifest[MARK] > VERSION:
+            raise InputError(
+                f"{folder} was written by Rankscope {manifest['rankscope']}", hint="pip install --upgrade rankscope"
+            )
+        before = counts_of(store)
+        import_judgments(store, folder, manifest)
+        runs = {}
+        for done, each in enumerate(manifest["runs"], start=1):
+            runs[each["digest"]] = import_run(store, folder, each)
+            if progress is not None:
+                progress(done, len(manifest["runs"]))
+        for name, file in manifest["docs"].items():
+            import_docs(store, name, folder / file)
+        for each in manifest["comparisons"]:
+            import_comparison(store, folder, each)
+        newest = {move["name"]: move["run"] for move in manifest["tags"]}
+        for name, digest in newest.items():
+            if digest is not None and name not in store.tags.current():  # a tag that is there stays where it is
+                store.tags.move(name, runs[digest])
+        return ExchangeCounts(*(new - old for new, old in zip(counts_of(store), before, strict=True)))
+
+
+def import_judgments(store: Store, folder: Path, manifest: dict[str, Any]) -> None:
+    for path in sorted((folder / "guidelines").glob("*.json")):
+        store.judgments.add_guideline(read_json(path))
+    if (folder / JUDGMENTS).is_file() and (folder / JUDGMENTS).stat().st_size:
+        store.judgments.load(folder / JUDGMENTS)
+    known = {(each.judgments_sha256, each.name, each.kind) for each in store.qrels.list()}
+    for each in manifest["qrels"]:
+        if (each["sha256"], each["name"], each["kind"]) not in known:
+            rows = checked_rows(folder, each, is_run=False)
+            store.qrels.add(Qrels(rows), name=each["name"], kind=each["kind"], facts=each["facts"])
+
+
+def import_docs(store: Store, name: str, path: Path) -> None:
+    """Take in what is known of docs; of one that was changed, what comes last in the file."""
+    docs: dict[str, StoredDoc] = {}
+    for line in read_lines(path):
+        if line["doc"] in docs:
+            store.texts.add_docs(name, docs)
+            docs = {}
+        docs[line["doc"]] = StoredDoc(line["title"], line["text"], line["fields"])
+    if docs:
+        store.texts.add_docs(name, docs)
+
+
+def counts_of(store: Store) -> tuple[int, int, int, int, int]:
+    n_runs, n_qrels = len(store.runs.list(repetitions=True)), len(store.qrels.list())
+    return n_runs, n_qrels, len(store.judgments.list()), len(store.comparisons.list()), len(store.tags.moves())
+
+
+def checked_rows(folder: Path, each: dict[str, Any], *, is_run: bool) -> Any:
+    rows = read_exactly(folder / each["file"], each.get("rows", {}), is_run=is_run)
+    if content_sha256(rows) != each["sha256"]:
+        raise InputError(
+            f"{folder / each['file']} is not what was exported: its hash is another one",
+            hint="export again; to score a file that was changed, give it to `rankscope evaluate`",
+        )
+    return rows
+
+
+def import_run(store: Store, folder: Path, each: dict[str, Any]) -> StoredRun:
+    rows = checked_rows(folder, each, is_run=True)
+    texts = {line["query"]: line for line in read_lines(folder / "queries" / f"{each['queries']}.jsonl")}
+    queries = {
+        query: StoredQuery(texts[query]["text"], texts[query]["attributes"]) if query in texts else StoredQuery()
+        for query in each["asked"]
+    }
+    facts = RunFacts(
+        system=each["system"],
+        type=each["type"],
+        config=each["config"],
+        started=each["started"],
+        latencies_ms=each["latencies_ms"],
+        details=from_builtins(RunDetails, each["details"]),
+        collection=CollectionFacts(
+            name=each["collection"],
+            queries=queries,
+            docs_sha256=each["docs_sha256"],
+            qrels_sha256=each["qrels_sha256"],
+            counts=each["counts"],
+        ),
+    )
+    asked = AskedQueries(each["sha256"], tuple(queries))
+    return store.runs.add(Run(StoredSource(rows, Origin(each["file"], "store", lambda: each["sha256"]), asked)), facts)
+
+
+def import_comparison(store: Store, folder: Path, each: dict[str, Any]) -> None:
+    row, data = each["row"], read_text(folder / each["file"])
+    Comparison.from_json(data)
+    with store.writing() as connection:
+        same = sa.select(comparison.c.id).where(comparison.c.request_sha256 == row["request_sha256"])
+        if connection.execute(same).first() is None:
+            sha256 = put_blob(connection, data.encode(), kind="comparison", now=store.clock())
+            if sha256 != row["result_sha256"]:
+                raise InputError(f"{folder / each['file']} is not what was exported: its hash is another one")
+            looks = connection.execute(looks_at(row["queries_sha256"])).all()
+            before = {found.subject_sha256: found.look for found in looks}
+            look = before.get(row["subject_sha256"], len(before) + 1)
+            insert_if_new(connection, comparison, {**row, "look": look})

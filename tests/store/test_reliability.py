@@ -1,0 +1,309 @@
+"""Kills, full disks, locks and damaged files: nothing acknowledged is lost, nothing is half there, errors say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small_store import fill, ranked, run_facts
+
+from rankscope.cli.exit_codes import UNFINISHED, WRONG_INPUT, code_of_error
+from rankscope.cli.main import main
+from rankscope.errors import InputError, OptionError, RankscopeError, UnfinishedError
+from rankscope.store import engine as engine_module
+from rankscope.store import open_store
+from rankscope.store.check import check_store
+from rankscope.store.schema import meta
+
+KILLING = Path(__file__).parent / "killing.py"
+SEED = 20261116
+
+
+def forked(*arguments) -> dict:
+    done = subprocess.run(
+        [sys.executable, KILLING, *map(str, arguments)],
+        capture_output=True, text=True, timeout=900, check=False, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def empty_address(request, tmp_path):
+    """Return a function that gives places where there is no store yet."""
+
+    def give(kind: str) -> str:
+        if kind == "sqlite":
+            return str(tmp_path / "new" / "store.db")
+        return request.getfixturevalue("postgres_server").new_database()
+
+    return give
+
+
+@pytest.mark.slow
+def test_nothing_acknowledged_is_lost_when_writers_are_killed(store_address, tmp_path):
+    done = forked("write", store_address, tmp_path, SEED)
+    assert done["failures"] == []
+    assert done["kills"] >= 10
+    with open_store(store_address) as store:
+        found = check_store(store)
+        assert found.findings == ()
+        runs = {run.digest: run for run in store.runs.list()}
+        kept = {*runs, *(each.judgment.uuid for each in store.judgments.list()), *store.tags.current()}
+        noted = [name for names in done["noted"] for name in names]
+        assert len(noted) == 200
+        assert set(noted) <= kept
+        assert len(runs) == 4 * 30
+        for writer in range(4):
+            one = store.runs.find(done["noted"][writer][0])
+            assert store.runs.ranking(one) == ranked(writer * 1000, depth=50)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_store_that_was_killed_while_it_was_made_can_be_made(empty_address, kind):
+    address = empty_address(kind)
+    assert forked("create", address, SEED)["kills"] >= 1
+    with open_store(address, create=True) as store:
+        fill(store, n_runs=2)
+        assert check_store(store).findings == ()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_store_is_made_once_by_processes_that_start_together(empty_address, kind):
+    address = empty_address(kind)
+    assert forked("together", address)["codes"] == [0, 0, 0, 0]
+    with open_store(address) as store:
+        assert len(store.runs.list()) == 1
+        with store.reading() as connection:
+            assert connection.execute(sa.select(meta.c.value).where(meta.c.key == "store_id")).scalars().all()
+        assert check_store(store).findings == ()
+
+
+def test_a_lock_that_stays_is_an_error_and_readers_do_not_wait(store_address):
+    with open_store(store_address) as holder, open_store(store_address, timeout_s=0.2) as other:
+        kept = holder.runs.add(ranked(0), run_facts())
+        with holder.writing() as connection:
+            connection.execute(sa.select(meta)).all()
+            assert other.runs.list() == (kept,)
+            with pytest.raises(UnfinishedError, match="is locked by another program, which was waited for") as caught:
+                other.runs.add(ranked(1), run_facts("late"))
+            assert code_of_error(caught.value) == UNFINISHED
+        assert other.runs.add(ranked(1), run_facts("late")).number == 2
+        assert check_store(other).findings == ()
+
+
+def test_a_newer_store_is_refused(store_address):
+    with open_store(store_address) as store:
+        kept = store.runs.add(ranked(0), run_facts())
+        with store.writing() as connection:
+            connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+            connection.execute(sa.update(meta).where(meta.c.key == "migrated_by").values(value="77.1"))
+    for read_only in (True, False):
+        with pytest.raises(InputError, match=r"was written by Rankscope 77\.1 \(tables 9999\)") as caught:
+            open_store(store_address, read_only=read_only)
+        assert "install Rankscope 77.1 or newer" in caught.value.hint
+        assert code_of_error(caught.value) == WRONG_INPUT
+    location = engine_module.location_of(store_address)
+    plain = engine_module.connect(location, read_only=False)
+    with plain.connect() as connection:
+        connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{engine_module.SCHEMA_VERSION}'"))
+        connection.commit()
+    plain.dispose()
+    with open_store(store_address) as store:
+        assert store.runs.list() == (kept,)
+
+
+def test_the_database_of_another_program_is_refused(empty_address):
+    address = empty_address("postgresql")
+    plain = engine_module.connect(engine_module.location_of(address), read_only=False)
+    with plain.connect() as connection:
+        connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
+        connection.execute(sa.text("INSERT INTO alembic_version VALUES ('ae1027a6acf')"))
+        connection.commit()
+    plain.dispose()
+    with pytest.raises(InputError, match="holds the tables of another program"):
+        open_store(address, create=True)
+
+
+@pytest.fixture
+def full(tmp_path):
+    path = tmp_path / "store.db"
+    with open_store(path, create=True) as store:
+        fill(store)
+    return path
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.01, 0.3, 0.6, 0.99, 0.9999])
+def test_a_truncated_file_is_never_taken_for_a_store(full, share, capsys):
+    content = full.read_bytes()
+    full.write_bytes(content[: max(1, int(len(content) * share))])
+    before = full.read_bytes()
+    assert main(["store", "check", "--store", str(full)]) == WRONG_INPUT
+    assert "error: " in capsys.readouterr().err
+    with pytest.raises(RankscopeError):
+        open_store(full)
+    assert full.read_bytes() == before
+
+
+def test_a_file_that_is_none(tmp_path):
+    (tmp_path / "notes.txt").write_text("my notes, longer than nothing")
+    with pytest.raises(InputError, match="is not a store"):
+        open_store(tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text().startswith("my notes")
+
+
+def test_an_empty_file_was_left_by_a_kill(tmp_path):
+    (tmp_path / "store.db").touch()
+    with open_store(tmp_path / "store.db") as store:
+        assert store.runs.list() == ()
+
+
+def flip(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 255
+    path.write_bytes(content)
+
+
+def test_a_flipped_byte_anywhere_in_the_file_is_no_crash(full, capsys):
+    """Found as a finding (1) or an error (2, 3); only in room that nothing uses may it go unnoticed (0)."""
+    whole = full.read_bytes()
+    noticed = 0
+    for at in range(120, len(whole), len(whole) // 12):
+        full.write_bytes(whole)
+        for ending in ("-wal", "-shm"):
+            full.with_name(full.name + ending).unlink(missing_ok=True)
+        flip(full, at)
+        code = main(["store", "check", "--store", str(full)])
+        said = capsys.readouterr()
+        assert code in (0, 1, 2, 3), (at, said.err)
+        noticed += code != 0
+    assert noticed >= 6
+
+
+def test_a_full_disk_leaves_the_store_as_it_was(full):
+    """SQLite says of a limit on pages what it says of a full disk."""
+    with open_store(full) as store:
+        before = store.runs.list()
+        store.engine.dispose()
+
+        @sa.event.listens_for(store.engine, "connect")
+        def limit(connection, _):
+            connection.execute("PRAGMA max_page_count = 1")  # it takes the number of pages that there are
+
+        with pytest.raises(UnfinishedError, match="cannot grow: the disk is full") as caught:
+            store.runs.add(ranked(77, depth=3000), run_facts("large"))
+        assert code_of_error(caught.value) == UNFINISHED
+        assert store.runs.list() == before
+    with open_store(full) as store:
+        assert store.runs.list() == before
+        assert check_store(store).findings == ()
+        store.runs.add(ranked(77, depth=3000), run_facts("large"))
+
+
+def test_a_command_on_a_full_disk_says_so(full, tmp_path):
+    """A limit on the size of files stands for the end of the room."""
+    limit = full.stat().st_size // 2
+    before = full.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "rankscope", "store", "backup", tmp_path / "b.db", "--store", full],
+        capture_output=True, text=True, check=False, timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )  # fmt: skip
+    assert done.returncode == UNFINISHED, done.stderr
+    assert "error: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "b.db").exists()
+    assert [path.name for path in tmp_path.iterdir() if "b.db" in path.name] == []
+    assert full.read_bytes() == before
+
+
+def test_a_folder_that_may_only_be_read():
+    """As a user without rights: reading works, writing says why it does not."""
+    folder = Path(tempfile.mkdtemp(prefix="rankscope-read-only-"))
+    try:
+        path = folder / "kept" / "store.db"
+        with open_store(path, create=True) as store:
+            kept = store.runs.add(ranked(0), run_facts())
+        path.chmod(0o444)
+        path.parent.chmod(0o555)
+        folder.chmod(0o755)
+        before = path.read_bytes()
+        done = forked("unprivileged", path)
+        assert done["read"] == [kept.digest]
+        assert done["queries"]
+        assert "cannot be written" in done["said"]
+        assert done["code"] == WRONG_INPUT
+        assert path.read_bytes() == before
+        assert [each.name for each in path.parent.iterdir()] == ["store.db"]
+    finally:
+        path.parent.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_a_log_that_cannot_be_read_is_not_passed_over(full, monkeypatch):
+    """Where nobody may write beside a store, its log must be read all the same: it may hold the newest rows."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert not engine_module.needs_shared_files(full)
+    full.with_name("store.db-wal").write_bytes(b"x" * 64)
+    assert engine_module.needs_shared_files(full)
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "lustre"])
+def test_a_network_file_system_is_refused(tmp_path, monkeypatch, capsys, kind):
+    monkeypatch.setattr(engine_module, "file_system_of", lambda _: kind)
+    with pytest.raises(OptionError, match=f"is on a network file system \\({kind}\\)"):
+        open_store(tmp_path / "store.db", create=True)
+    assert main(["store", "info", "--store", str(tmp_path / "store.db")]) == WRONG_INPUT
+    assert not (tmp_path / "store.db").exists()
+    capsys.readouterr()
+
+
+def test_mounts_are_found_by_where_a_link_leads(tmp_path, monkeypatch):
+    real = tmp_path / "real place"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    mounts = f"/dev/a / ext4 rw 0 0\nserver:/x {str(real).replace(' ', chr(92) + '040')} nfs4 rw 0 0\n"
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: mounts)
+    assert engine_module.file_system_of(tmp_path / "link" / "store.db") == "nfs4"
+    assert engine_module.file_system_of(tmp_path / "store.db") == "ext4"
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "said"),
+    [
+        ("postgresql://me:hidden@127.0.0.1:1/x", UNFINISHED, "does not answer as it should"),
+        ("mysql://me:hidden@h/x", WRONG_INPUT, "mysql is no database that a store can be in"),
+        ("postgresql://me:hidden@h:port/x", WRONG_INPUT, "the address of the store cannot be read"),
+    ],
+)
+def test_an_address_that_leads_nowhere(capsys, address, code, said):
+    assert main(["store", "info", "--store", address]) == code
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert "hidden" not in printed.err + printed.out
+
+
+def test_a_database_that_does_not_exist(postgres_server, capsys):
+    assert main(["store", "info", "--store", postgres_server.address_of("nothing_there")]) == WRONG_INPUT
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_the_log_is_used_and_every_write_is_synced(full):
+    """What a loss of power leaves depends on both."""
+    with open_store(full) as store, store.writing() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one() == 1
+    assert sqlite3.connect(full).execute("PRAGMA journal_mode").fetchone() == ("wal",)

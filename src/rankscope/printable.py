@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
 def counted(n: int, noun: str) -> str:
     """Return a number with its noun, e.g. `1 query` or `1,200 queries`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
 
 

@@ -187,7 +187,7 @@ def test_a_damaged_backup_is_not_put_back(file, tmp_path):
     at = content.index(b"\x28\xb5\x2f\xfd") + 40  # within the first frame of zstd
     content[at] ^= 255
     (tmp_path / "b.db").write_bytes(content)
-    with open_store(file) as store, pytest.raises(InputError, match="backup .* is damaged"):
+    with open_store(file) as store, pytest.raises(InputError, match=r"backup .* is damaged"):
         restore(tmp_path / "b.db", store.location)
     with open_store(file) as store:
         assert contents(store) == before

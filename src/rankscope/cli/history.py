@@ -23,10 +23,22 @@ from rankscope.errors import OptionError, did_you_mean
 from rankscope.records import to_json
 
 if TYPE_CHECKING:
-    from rankscope.store import Store
+    from rankscope.store import Store, StoredRun
 
 ACTIONS = ("show", "diff", "tag")
 FORMATS = ("text", "markdown", "html", "latex", "json")
+OF_ACTIONS: dict[str, tuple[str | None, ...]] = {
+    "measure": (None, "diff"),
+    "system": (None,),
+    "last": (None,),
+    "qrels": (None, "diff"),
+    "margin": ("diff",),
+    "anyway": ("diff",),
+    "remove": ("tag",),
+    "details": (None,),
+    "output": (None, "diff", "show"),
+}
+"""The actions that an option has a meaning for; None is the whole history."""
 EPILOG = """\
 examples:
   rankscope history
@@ -64,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action is not None and args.action not in ACTIONS:
         message = f"there is no action {args.action!r}; there are {', '.join(ACTIONS)}"
         raise OptionError(message, hint=did_you_mean(args.action, ACTIONS))
+    refuse_what_has_no_place(args)
     form = options.chosen_format(args)
     with open_store(args.store) as store:
         if args.action == "tag":
@@ -73,6 +86,15 @@ def run(args: argparse.Namespace) -> int:
         if args.action == "diff":
             return diff(store, args, form)
         return whole_history(store, args, form)
+
+
+def refuse_what_has_no_place(args: argparse.Namespace) -> None:
+    """Refuse options that an action does not look at, rather than do nothing about them."""
+    for name, actions in OF_ACTIONS.items():
+        if getattr(args, name) and args.action not in actions:
+            places = [f"history {action}" if action else "history" for action in actions]
+            used = " and ".join(f"`rankscope {place}`" for place in places)
+            raise OptionError(f"--{name} goes with {used}", hint="leave it out")
 
 
 def whole_history(store: Store, args: argparse.Namespace, form: str) -> int:
@@ -133,19 +155,34 @@ def diff(store: Store, args: argparse.Namespace, form: str) -> int:
 
 
 def show_run(store: Store, args: argparse.Namespace, form: str) -> int:
+    from rankscope.report.history import facts_report
+
     [name] = wanted(args.names, 1, "show RUN")
     found = store.runs.find(name, collection=args.collection)
     tags = [tag for tag, number in store.tags.current().items() if number == found.number]
-    if form == "json":
-        print(to_json(found, indent=1))
-        return FINE
-    details = found.details
+    with options.output_to(args.output) as stream:
+        if form == "json":
+            stream.write(to_json(found, indent=1) + "\n")
+        elif form == "text":
+            facts = facts_of(found, tags)
+            width = max(map(len, facts))
+            show(*(f"{name:<{width}}  {value}" for name, value in facts.items()), file=stream)
+        else:
+            report = facts_report(found.in_words, facts_of(found, tags), command=options.command_line(args))
+            options.write_report(lambda **_: report, form, stream, details=True)
+    options.say_where(args.output)
+    return FINE
+
+
+def facts_of(found: StoredRun, tags: Sequence[str]) -> dict[str, str]:
+    """Return what is known of a run, by name."""
+    details, counts = found.details, {"judgments" if name == "qrels" else name: n for name, n in found.counts.items()}
     lines = {
         "run": f"{found.number} ({found.digest[:16]})",
         "system": f"{found.system}{f', {found.type}' if found.type else ''}",
         "tags": ", ".join(tags),
-        "collection": f"{found.collection} ({', '.join(f'{n:,} {part}' for part, n in found.counts.items())})",
-        "made": found.started,
+        "collection": f"{found.collection} ({', '.join(f'{n:,} {part}' for part, n in counts.items())})",
+        "made": f"{found.started[:19].replace('T', ' ')} UTC",
         "options": ", ".join(f"{key} = {value}" for key, value in found.config.items() if key != "type"),
         "docs asked for": "" if details.depth is None else f"{details.depth}",
         "latency": latency_words(details.latency_ms),
@@ -158,9 +195,7 @@ def show_run(store: Store, args: argparse.Namespace, form: str) -> int:
         "ranking": found.ranking_sha256[:16],
         "note": details.note,
     }
-    width = max(map(len, lines))
-    show(*(f"{name:<{width}}  {value}" for name, value in lines.items() if value))
-    return FINE
+    return {name: value for name, value in lines.items() if value}
 
 
 def latency_words(latency: dict[str, float] | None) -> str:
@@ -170,7 +205,7 @@ def latency_words(latency: dict[str, float] | None) -> str:
 
 
 def tag(store: Store, args: argparse.Namespace) -> int:
-    if not args.names:
+    if not args.names and not args.remove:
         current = store.tags.current()
         for name, number in sorted(current.items()):
             show(f"{name}  {store.runs.find(str(number)).in_words}")

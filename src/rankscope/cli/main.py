@@ -263,7 +263,10 @@ def dispatch(given: list[str], *, owns_process: bool = False) -> int:
         hint = did_you_mean(name, COMMANDS) or "`rankscope --help` lists the commands"
         say(f"error: there is no command {name!r}", f"hint: {hint}")
         return WRONG_INPUT
-    args = parser_of(name).parse_args(given[1:])
+    parser = parser_of(name)
+    # after an action, options may stand among the names: `history diff --anyway A B`
+    parse = parser.parse_intermixed_args if hasattr(COMMANDS[name], "ACTIONS") else parser.parse_args
+    args = parse(given[1:])
     args.given = given  # reports say how they were made
     args.owns_process = owns_process
     return int(COMMANDS[name].run(args))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rankscope.experiment.history import (
@@ -265,7 +265,12 @@ def labels_table(history: History) -> Table:
     for system in history.systems:
         first = next((point for point in system.points if point.run == system.since), system.points[-1])
         change = system.change
-        parts = (None, None, None) if change is None else (change.labels, change.system, change.total)
+        if change is not None:
+            parts = (change.labels, change.system, change.total)
+        else:  # of a single run, only the labels can have moved the number
+            then, now = first.mean_then, first.mean
+            labels = None if then is None or now is None else now - then
+            parts = (labels, None, labels)
         run = f"run {first.run} of {day(first)}"
         rows.append(
             [
@@ -398,11 +403,10 @@ def change_report(found: RunChange, *, command: str = "") -> Report:
             [Cell(f"{a}, as printed then"), number(found.before.mean_then)],
             [Cell("labels: the same run under the judgments of today"), signed(change.labels)],
             [Cell("system: the later run, both under the judgments of today"), signed(change.system)],
+            *other_queries_row(found),
             [Cell(f"{b}, today"), number(found.after.mean)],
         ],
-        notes=("labels and system are over the common queries, the others over all queries of each run",)
-        if not found.queries.are_same or found.queries.n_judged_since
-        else (),
+        notes=("labels and system are over the queries that both were asked",) if not found.queries.are_same else (),
     )  # fmt: skip
     return Report(
         title=f"{b} against {a}",
@@ -414,6 +418,20 @@ def change_report(found: RunChange, *, command: str = "") -> Report:
         sections=(),
         footer=(("rankscope", found.rankscope), *((("command", command),) if command else ())),
     )
+
+
+def other_queries_row(found: RunChange) -> Iterator[list[Cell]]:
+    """Yield what the queries that only one run was asked make of the two means, where there are any."""
+    then, now, total = found.before.mean_then, found.after.mean, found.change.total
+    if not found.queries.are_same and then is not None and now is not None and total is not None:
+        yield [Cell("other queries: those that only one of the runs was asked"), signed(now - then - total)]
+
+
+def facts_report(title: str, facts: Mapping[str, str], *, command: str = "") -> Report:
+    """Return a report that is a list of facts, such as what is known of a run."""
+    table = Table(["", ""], [[Cell(name), Cell(value)] for name, value in facts.items()], n_name_columns=2)
+    footer = (("command", command),) if command else ()
+    return Report(title=title, first_screen=(TableBlock("", table),), sections=(), footer=footer)
 
 
 def estimate_block(found: RunChange) -> Iterator[Block]:
@@ -430,15 +448,17 @@ def estimate_block(found: RunChange) -> Iterator[Block]:
 def trend_figure(history: History) -> Block:
     from rankscope.report.charts.trend import TrendChart, TrendEvent, TrendPoint
 
-    start = min(datetime.fromisoformat(point.started) for system in history.systems for point in system.points)
+    start = datetime.fromisoformat(min(point.started for system in history.systems for point in system.points))
 
     def place(time: str) -> float:
         return (datetime.fromisoformat(time) - start).total_seconds()
 
+    times = [point.started for system in history.systems for point in system.points]
+    in_one_day = min(times)[:10] == max(times)[:10]
     labels_differ = any(point.mean_then != point.mean for point in history.main_system.points)
     points = [
         TrendPoint(
-            point.started[:10],
+            point.started[11:16] if in_one_day else point.started[:10],
             _or_nan(point.mean),
             _or_nan(point.low),
             _or_nan(point.high),

@@ -168,7 +168,7 @@ class ScoreTable:
         *,
         on_progress: Callable[[int, int], object] | None = None,
     ) -> None:
-        """Compute and keep what is not kept yet; `on_progress` is told how many runs are done, and of how many."""
+        """Compute and keep what is not kept yet; `on_progress` is called with the runs done and in all."""
         lacking = self.lacking(runs, qrels, measures, policies)
         if not lacking:
             return

@@ -29,12 +29,21 @@ CALLS = {
     "report": "report scores.json -o OUT",
     "report --chart": "report scores.json --chart trend -o OUT",
     "gate": "gate --baseline bm25.run qrels.txt dense.run -o OUT",
+    "check": "check qrels.txt bm25.run --targets targets.toml -o OUT",
+    "history": "history -o OUT",
+    "history diff": "history diff bm25~1 bm25 -o OUT",
+    "rescore": "rescore -o OUT",
+    "rescore --format": "rescore --format json -o OUT",
+    "leaderboard": "leaderboard -o OUT",
+    "watch": "watch nowhere -o OUT",
+    "watch --format": "watch nowhere --format json -o OUT",
     "run": "run nowhere -o OUT",
     "run --format": "run nowhere --format json -o OUT",
     "init": "init --collection nowhere --yes -o OUT",
     "split": "split nowhere -o OUT",
 }
-HTML = {"gate", "evaluate", "compare", "report", "run", "show", "diagnose"}
+HTML = {"gate", "evaluate", "compare", "report", "run", "show", "diagnose", "check"}
+HTML |= {"history", "history diff", "rescore", "leaderboard"}
 """Those that can write pages."""
 FOLDERS = {"baseline", "import", "collection"}
 

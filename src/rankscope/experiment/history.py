@@ -712,6 +712,8 @@ def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
         scorer = HistoryScorer(store, wanted, policies_of(run))
         now = scorer.scores(run, kept.qrels).summary.mean
         here = f"{run.system}: {wanted.name} {'undefined' if now is None else show(now)}"
+        if run.details.n_repetitions > 1:  # the report has the mean over all of them
+            here += f" in the first of {run.details.n_repetitions} repetitions"
         place = [each.number for each in runs].index(run.number)
         if run.number not in kept.new:
             then = scorer.labels_then(run)

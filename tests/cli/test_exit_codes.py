@@ -42,6 +42,7 @@ FINE_CALLS = {
     "import": "cases.json",
     "init": "--collection mini --systems bm25 --yes",
     "run": "project",
+    "watch": "project",
     "baseline": "save qrels.txt hybrid.run",
     "gate": "--baseline hybrid.run qrels.txt hybrid.run",
     "collection": "show mini",
@@ -69,6 +70,7 @@ MISSING_FILES = {
     "import": MISSING,
     "init": f"--collection {MISSING} --yes",
     "run": MISSING,
+    "watch": MISSING,
     "baseline": f"save qrels.txt {MISSING}",
     "gate": f"--baseline hybrid.run qrels.txt {MISSING}",
     "collection": f"show {MISSING}",
@@ -94,6 +96,7 @@ MALFORMED_FILES = {
     "import": "bad.json",
     "init": "--collection bad --yes",
     "run": "bad.toml",
+    "watch": "bad.toml",
     "baseline": "save qrels.txt bad.run",
     "gate": "--baseline hybrid.run qrels.txt bad.run",
     "collection": "show bad",
@@ -115,6 +118,7 @@ FULL = {
     "plan": "qrels.txt bm25.run dense.run --detect 0.1 -o /dev/full --format json",
     "split": "mini --force -o /dev/full",
     "run": "project -o /dev/full --format json",
+    "watch": "project -o /dev/full --format json",
 }
 """Commands that write to a file of any name; those that print are told so by standard output below."""
 NEEDS_A_FORMAT = {"evaluate": " --format json"}

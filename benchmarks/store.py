@@ -16,6 +16,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def fill(store: Store, n_runs: int, n_queries: int, depth: int) -> None:
     for number in range(n_runs):
         facts = RunFacts(
             system=SYSTEMS[number % len(SYSTEMS)],
-            started=f"2026-{1 + number // 84 % 12:02}-{1 + number // 3 % 28:02}T{number % 24:02}:{number % 60:02}:00+00:00",
+            started=(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number)).isoformat(),
             collection=collection,
         )
         kept = store.runs.add(made_run(number, n_queries, depth), facts)

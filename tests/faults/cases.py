@@ -201,9 +201,9 @@ CASES: dict[str, list[Case]] = {
         )
     ],
     "store": [
-        Case(("store", "check"), put_store),
-        Case(("store", "backup", "b.db", "--force"), put_store, ("b.db",)),
-        Case(("store", "export", "out"), put_store),
+        Case(("store", "check"), put_store, dense=2),
+        Case(("store", "backup", "b.db", "--force"), put_store, ("b.db",), dense=2),
+        Case(("store", "export", "out"), put_store, dense=1),
     ],
     "collection": [
         Case(("collection", "show", "small", "--format", "json"), put_collection),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +13,7 @@ import sqlalchemy as sa
 
 from rankscope.align.policies import Policies
 from rankscope.comparison.records import Comparison
-from rankscope.errors import InputError, OptionError
+from rankscope.errors import InputError, OptionError, UnfinishedError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.measures.parse import parse_measure
 from rankscope.progress import Progress
@@ -133,6 +135,9 @@ def structure_findings(store: Store) -> Iterator[StoreFinding]:
         return  # PostgreSQL looks after both
     with store.reading() as connection:
         for (said,) in connection.exec_driver_sql("PRAGMA integrity_check(20)").all():
+            codes = [int(code) for code in re.findall(r"error code[ =](\d+)", said)]
+            if any(code % 256 == sqlite3.SQLITE_IOERR for code in codes):
+                raise UnfinishedError(f"the store {store.location} cannot be read: {said}", hint="the disk fails")
             if said != "ok":
                 yield StoreFinding("file", f"SQLite says: {said}")
         for table, row, target, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():

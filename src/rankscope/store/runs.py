@@ -13,10 +13,9 @@ from msgspec import field
 
 from rankscope.data.asked_queries import AskedQueries
 from rankscope.data.run import Run
-from rankscope.data.sources import Origin
+from rankscope.data.sources import Origin, RowsSource
 from rankscope.errors import InputError, UnknownNameError, did_you_mean
 from rankscope.io.ids import byte_order
-from rankscope.io.rows import RunRows
 from rankscope.printable import counted
 from rankscope.records import Record, from_builtins, to_builtins
 from rankscope.store.blobs import get_blob, insert_if_new, put_blob, row_dict
@@ -125,23 +124,11 @@ class StoredRun(Record, kw_only=True):
         return f"{self.system} of {self.started[:16].replace('T', ' ')} (run {self.number}, {self.short})"
 
 
-class StoredSource(Record, eq=False):
-    """The rows of a stored run, for `Run`."""
+class StoredSource(RowsSource, eq=False):
+    """The rows of a stored run, for `Run`; the kernel reads them as it reads any rows."""
 
-    rows: RunRows
     origin: Origin
     asked: AskedQueries
-
-    def read(self) -> RunRows:
-        return self.rows
-
-    @property
-    def integer_ids(self) -> frozenset[str]:
-        return self.rows.integer_ids
-
-    @property
-    def tag(self) -> str | None:
-        return self.rows.tag
 
 
 def latency_bytes(latencies: Mapping[str, float]) -> bytes:

@@ -186,17 +186,6 @@ CASES: dict[str, list[Case]] = {
             dense=2,
         ),
     ],
-    "store": [
-        Case(
-            ("store", "check", "--format", "json"),
-            put_project,
-            first=("run",),
-            varying=STORED,
-            codes=(1, 2, 3),
-            dense=2,
-        ),
-        Case(("store", "backup", "copy.db"), put_project, first=("run",), varying=(*STORED, "copy.db"), dense=2),
-    ],
     "rescore": [
         Case(
             ("rescore", "--format", "json"), put_project, first=("run",), varying=(*STORED, "standard-output"), dense=2

@@ -18,6 +18,7 @@ from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.comparison.gate import GateResult
 from rankscope.experiment.project import project_schema
 from rankscope.experiment.target_file import target_schema
+from rankscope.experiment.watch import WatchResult
 from rankscope.measures.listing import by_family
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
@@ -62,6 +63,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "gate": json_schema(GateResult),
         "project": project_schema(),
         "run": benchmark_json.run_schema(),
+        "watch": json_schema(WatchResult),
         "test-cases": test_case_schema(),
     }
 

@@ -12,6 +12,7 @@ from msgspec import Meta, field
 import rankscope as rs
 from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import OptionError
+from rankscope.experiment.alerts import WatchedMean
 from rankscope.records import (
     KINDS_OF_JSON,
     Misfit,
@@ -165,6 +166,13 @@ class TestWhatUsersKeep:
             rs.plan(scores=scores, measure="AP", detect=0.1),
             rs.check(QRELS, RUNS, {"query": "q1", "doc": "d1", "top": 1}, "AP"),
             gate_of(rs.compare(QRELS, RUNS, "AP", baseline="a", n_resamples=99), GatePolicy()),
+            rs.WatchResult(
+                rankscope="1",
+                project="p",
+                at="2026-11-16T09:00:00.000000+00:00",
+                dry_run=False,
+                watched=(WatchedMean(collection="c", system="s", measure="AP", value=1 / 3),),
+            ),
         ]
 
     @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")

@@ -49,6 +49,7 @@ PUBLIC = {
     "side_by_side": "rankscope.analysis.side_by_side:side_by_side",
     "trec_eval_text": "rankscope.evaluation:trec_eval_text",
     "validate": "rankscope.analysis.validate:validate",
+    "watch_project": "rankscope.experiment.watch:watch_project",
     "write_run": "rankscope.data.loading:write_run",
     # what goes in and comes out
     "Aggregate": "rankscope.measures.scores:Aggregate",
@@ -80,6 +81,8 @@ PUBLIC = {
     "Target": "rankscope.analysis.targets:Target",
     "TargetsReport": "rankscope.analysis.targets:TargetsReport",
     "ValidationReport": "rankscope.analysis.validate:ValidationReport",
+    "WatchOptions": "rankscope.experiment.watch:WatchOptions",
+    "WatchResult": "rankscope.experiment.watch:WatchResult",
     "Workings": "rankscope.measures.spec:Workings",
     # what goes wrong
     "FormatError": "rankscope.errors:FormatError",

@@ -50,6 +50,9 @@ from rankscope.experiment.runner import run_project as run_project
 from rankscope.experiment.target_file import load_targets as load_targets
 from rankscope.experiment.targets import check as check
 from rankscope.experiment.targets import check_project as check_project
+from rankscope.experiment.watch import WatchOptions as WatchOptions
+from rankscope.experiment.watch import WatchResult as WatchResult
+from rankscope.experiment.watch import watch_project as watch_project
 from rankscope.io.conversion import Conversion as Conversion
 from rankscope.io.conversion import convert as convert
 from rankscope.measures.listing import list_measures as list_measures
@@ -201,6 +204,8 @@ __all__ = [
     "UnknownKeywordError",
     "UnknownNameError",
     "ValidationReport",
+    "WatchOptions",
+    "WatchResult",
     "Workings",
     "__version__",
     "check",
@@ -231,5 +236,6 @@ __all__ = [
     "side_by_side",
     "trec_eval_text",
     "validate",
+    "watch_project",
     "write_run",
 ]

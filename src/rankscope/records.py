@@ -107,6 +107,7 @@ def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> A
 
 
 KINDS_OF_JSON = {
+    "WatchResult": {"rankscope", "watched", "opened"},
     "Comparison": {"rankscope", "primary", "groups"},
     "Benchmark": {"rankscope", "project", "collections"},
     "Diagnosis": {"rankscope", "is_fine", "findings"},

@@ -267,6 +267,7 @@ class TestWhatIsSaid:
         assert (result.outcome, result.exit_code) == ("failed", 1)
         suite = ET.parse("g.xml").getroot().find("testsuite")
         assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
+        assert "got worse: q01: 1.000 to 0.431; q02:" in suite.find("testcase/system-out").text
         comment = Path("g.md").read_text()
         assert comment.startswith("<!-- rankscope gate -->\n")
         for text in (done.out, comment, Path("g.txt").read_text(), Path("g.html").read_text()):
@@ -534,7 +535,9 @@ class TestProject:
         done = rankscope("gate", "--baseline", "release")
         assert done.code == 0, done.err
         assert "one vs baseline" in rankscope("gate", "--baseline", "release", "--format", "json").out
-        assert rankscope("gate", "--baseline", "other").code == 0
+        itself = rankscope("gate", "--baseline", "other")
+        assert itself.code == 0
+        assert "name an earlier one, such as other~1" in " ".join(itself.out.split())
         unknown = rankscope("gate", "--baseline", "relaese")
         assert unknown.code == 2
         assert "neither a folder nor a run" in unknown.err
@@ -568,6 +571,8 @@ class TestProject:
         done = rankscope("gate", "--run")
         assert (done.code, "1 query is gone (q5)" in done.err) == (2, True)
         assert rankscope("gate", "--collection", "small").code == 0
+        rankscope("baseline", "save", "--collection", "small")
+        assert "Not in the baseline, and not checked: the collection large." in rankscope("gate").out
 
     def test_options_of_files_are_refused(self, rankscope, project):
         for option in (["-m", "RR"], ["--margin", "0.1"], ["--queries", "x"], ["--run-format", "csv"]):

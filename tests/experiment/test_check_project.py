@@ -281,3 +281,15 @@ class TestKept:
         with rs.open_store(tmp_path / "empty.db", create=True) as store:
             rs.check_project(project.folder, store=store)
             assert [one.run for one in store.targets.list()] == [None, None, None]
+
+    def test_where_the_folder_has_no_run_the_newest_of_the_store_is_checked(self, project, store):
+        before = rs.check_project(project.folder)
+        for path in (project.folder / "results" / "runs" / "small").iterdir():
+            path.unlink()
+        with pytest.raises(InputError, match="there is no run of fixed on small in "):
+            rs.check_project(project.folder)
+        report = rs.check_project(project.folder, store=store)
+        assert report.results == before.results
+        number = store.runs.find("fixed", collection="small").number
+        assert f"fixed is run {number} of the store, as the output folder has no run of it" in report.notes
+        assert store.targets.list(name="q0: d0 in the top 1")[0].run == number

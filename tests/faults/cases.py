@@ -95,6 +95,19 @@ class Case:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+def put_store(folder: Path) -> None:
+    import rankscope as rs
+    from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
+
+    with open_store(folder, create=True) as store:
+        queries = {f"q{i}": StoredQuery(f"text {i}") for i in range(4)}
+        facts = RunFacts(
+            system="bm25", started="2026-01-01T00:00:00", collection=CollectionFacts(name="c", queries=queries)
+        )
+        store.runs.add(rs.Run({query: {"d1": 2.0, "d2": 1.0} for query in queries}), facts)
+        store.qrels.add(rs.Qrels({query: {"d1": 1} for query in queries}), name="c")
+
+
 REPORT = ("report.html",)
 RUN_CODES = (1, 2, 3)
 TIMES = ("report.html", "results/manifest.json", "standard-output")
@@ -209,6 +222,11 @@ CASES: dict[str, list[Case]] = {
             earlier=("gate.xml",),
             dense=2,
         )
+    ],
+    "store": [
+        Case(("store", "check"), put_store),
+        Case(("store", "backup", "b.db", "--force"), put_store, ("b.db",)),
+        Case(("store", "export", "out"), put_store),
     ],
     "collection": [
         Case(("collection", "show", "small", "--format", "json"), put_collection),

@@ -113,8 +113,8 @@ def shown(args: argparse.Namespace) -> BaselineManifest:
 
 def lines_of(manifest: BaselineManifest, folder: str, *, is_new: bool) -> list[str]:
     measure = manifest.measure
-    made = "saved" if is_new else f"baseline of {manifest.created}, Rankscope {manifest.rankscope}:"
-    lines = [f"{made} {folder}"]
+    saved = f"{folder} was saved on {manifest.created} by Rankscope {manifest.rankscope}"
+    lines = [f"saved {folder}" if is_new else saved]
     margin = "" if manifest.margin is None else f", margin {manifest.margin:g}"
     lines.append(f"  decided by {measure.name} (definition {measure.version}){margin}")
     for collection in manifest.collections:

@@ -16,6 +16,8 @@ say.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,8 @@ from rankscope.measures.scoring import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
     from rankscope.analysis.targets import TargetsReport
+    from rankscope.experiment.project import Project
+    from rankscope.store import Store
 
 FORMATS = ("text", "json", "markdown", "html", "junit")
 OF_FILES = (
@@ -133,10 +137,8 @@ def check_files(args: argparse.Namespace) -> TargetsReport:
 
 
 def check_project_of(args: argparse.Namespace) -> TargetsReport:
-    from rankscope.experiment.keep import project_store
     from rankscope.experiment.project import PYPROJECT, load_project
     from rankscope.experiment.targets import check_runs
-    from rankscope.store import open_store
 
     project = args.paths[0] if args.paths else None
     if project is not None and options.ending_of(project) not in ("", ".toml") and not project.endswith(PYPROJECT):
@@ -149,25 +151,46 @@ def check_project_of(args: argparse.Namespace) -> TargetsReport:
             )
     refuse(args, OF_FILES, "is for files; a project says so itself", "write it into the project file, or leave it out")
     loaded = load_project(project)
-    checked, runs = check_runs(
-        loaded,
-        targets=args.targets,
-        only=args.only,
-        collections=args.collection,
-        measures=args.measures,
-        today=args.today,
-    )
-    place = args.store or project_store(loaded)
-    if args.no_store or not (args.store or place.exists):
-        return checked
+    with project_store_of(args, loaded) as store:
+        checked, runs = check_runs(
+            loaded,
+            targets=args.targets,
+            only=args.only,
+            collections=args.collection,
+            measures=args.measures,
+            today=args.today,
+            store=store,
+        )
+        if store is not None:
+            with only_warned_of(args):
+                store.targets.add(checked, runs)
+    return checked
+
+
+@contextmanager
+def project_store_of(args: argparse.Namespace, project: Project) -> Iterator[Store | None]:
+    """Open the store asked for, else that of the project, where it has one."""
+    from rankscope.experiment.keep import project_store
+    from rankscope.store import open_store
+
+    place = args.store or project_store(project)
+    store = None
+    if not args.no_store and (args.store or place.exists):
+        with only_warned_of(args):
+            store = open_store(place, create=args.store is not None)
+    with store or nullcontext():
+        yield store
+
+
+@contextmanager
+def only_warned_of(args: argparse.Namespace) -> Iterator[None]:
+    """Warn where a store fails that nobody asked for by name: the answer does not depend on it."""
     try:
-        with open_store(place, create=args.store is not None) as store:
-            store.targets.add(checked, runs)
+        yield
     except RankscopeError as error:
         if args.store is not None:
             raise
         give_warning(f"nothing was kept in the store: {error.message}")
-    return checked
 
 
 def refuse(args: argparse.Namespace, names: tuple[str, ...], why: str, hint: str) -> None:

@@ -128,9 +128,10 @@ def result_from(args: argparse.Namespace, policy: GatePolicy) -> GateResult:
     if options.names_project(args.files):
         options.refuse_file_options(args, "measure", "margin", "queries", "docs", "latencies")
         project = load_project(next(iter(args.files), None))
+        # before it is run: the newest run of a system is then the one before
+        baseline = find_baseline(args.baseline or os.path.relpath(project.folder / FOLDER), project)
         if args.run:
             run_first(project, args)
-        baseline = find_baseline(args.baseline or os.path.relpath(project.folder / FOLDER), project)
         return gate_project(project, baseline, asked)
     from rankscope.comparison.request import CompareRequest
     from rankscope.data.latencies import read_latencies

@@ -40,8 +40,6 @@ from rankscope.records import Record, StoredRecord, from_json
 from rankscope.systems.options import versions_of
 
 MANIFEST = "manifest.json"
-FOLDER = "baseline"
-"""What the folder is usually called."""
 VERSION = 1
 _MARK = b'"rankscope_baseline"'
 _HASH_DIGITS = 12
@@ -263,11 +261,6 @@ def stored_rows(rows: RunRows) -> tuple[bytes, str]:
 
 
 # Reading
-
-
-def is_baseline(path: str | Path) -> bool:
-    """Tell whether a path is a folder, which a baseline is; a run is a file."""
-    return Path(path).is_dir()
 
 
 def load_baseline(folder: str | Path) -> KeptBaseline:

@@ -300,23 +300,24 @@ class Match(Record, eq=False):
     """Empty where there is only one."""
 
 
-def gate_project(
-    project: Project, baseline: KeptBaseline, options: GateOptions, *, results: ResultsManifest | None = None
-) -> GateResult:
+def gate_project(project: Project, baseline: KeptBaseline, options: GateOptions) -> GateResult:
     """Compare the runs that a project has left with a baseline; of several collections the worst decides.
 
     Each system is compared with the run of the same name. One that the baseline does not have is named in a note, one
-    that only the baseline has is an error.
+    that only the baseline has is an error; and so it is with collections.
     """
-    results = results or read_results(project)
-    names = [name for name in results.collections if baseline.of_collection(name)]
-    if lost := [name for name in baseline.runs if name and name not in results.collections]:
+    results = read_results(project)
+    asked = chosen(options.collections, {**results.collections, **baseline.runs}, "collection")
+    if lost := [name for name in asked if name and name not in results.collections]:
         raise InputError(f"the collection {lost[0]} is in the baseline, but there is no run of it now", hint=RUN_FIRST)
-    wanted = chosen(options.collections, names, "collection")
+    wanted = [name for name in asked if name and baseline.of_collection(name)]
     if not wanted:
-        raise InputError(f"{baseline.reference.where} has no run of a collection of {project.file.name}")
+        raise InputError(
+            f"the baseline {baseline.reference.where} has no run of {', '.join(asked) or 'any collection'}",
+            hint="save the baseline again: rankscope baseline save",
+        )
     checks: list[GateCheck] = []
-    notes: list[str] = []
+    notes = [f"Not in the baseline, and not checked: the collection {name}." for name in asked if name not in wanted]
     with working_directory(project.folder), project.secrets.kept_out_of_errors():
         for name in wanted:
             session = open_collection(project, name, results)
@@ -472,6 +473,12 @@ def gate_match(
     comparison = sources.compare({called: kept.run, **{one.name: one.run for one in match.current}}, queries)
     check_definition(comparison, baseline.measure)
     notes += changes_since(comparison, match, baseline, sources)
+    if baseline.reference.kind == "store" and all(not pair.differs for pair in comparison):
+        which = baseline.reference.words or baseline.reference.where
+        notes.append(
+            f"The baseline is {which}. Where that is the very run that is checked, name an earlier one, such as "
+            f"{kept.system}~1."
+        )
     checks = list(gate_of(comparison, options.policy, collection=match.collection).checks)
     if options.policy.max_latency_ratio is not None:
         checks += (latency_of_match(one, match, options.policy, queries) for one in match.current)

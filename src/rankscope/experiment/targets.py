@@ -140,7 +140,8 @@ def check_project(
     today
         The day by which quarantines are judged; by default today's date in UTC.
     store
-        An open store (`open_store`) in which what came of each target is kept.
+        An open store (`open_store`), in which what came of each target is kept, and from which the newest run of a
+        system is taken where the output folder has none.
 
     Returns
     -------
@@ -177,7 +178,7 @@ def check_project(
     """
     found = project if isinstance(project, Project) else load_project(project)
     report, checked = check_runs(
-        found, targets=targets, only=only, collections=collections, measures=measures, today=today
+        found, targets=targets, only=only, collections=collections, measures=measures, today=today, store=store
     )
     if store is not None:
         store.targets.add(report, checked)
@@ -192,6 +193,7 @@ def check_runs(
     collections: Iterable[str],
     measures: MeasuresLike,
     today: date | None,
+    store: Store | None,
 ) -> tuple[TargetsReport, dict[tuple[str, str], Run]]:
     """Return what came of the targets, and the runs that were checked by collection and system."""
     listed = targets_of(project) if targets is None else given_targets(targets)
@@ -212,7 +214,7 @@ def check_runs(
         ]
         if here:
             about = [system for system in systems if any(not one.only or system in one.only for one in here)]
-            runs = {system: newest_run(project, name, system) for system in about}
+            runs = {system: newest_run(project, name, system, store) for system in about}
             checked.update({(name, system): run for system, run in runs.items()})
             reports.append(check_collection(project, name, here, runs, measures=measures, today=today))
     if not reports:
@@ -279,20 +281,36 @@ def check_collection(
         today=today,
         collection=name,
     )
-    return replace(report, notes=(*notes, *changed_since(project, name, runs), *report.notes))
+    return replace(report, notes=(*notes, *stored_notes(runs), *changed_since(project, name, runs), *report.notes))
 
 
-def newest_run(project: Project, collection: str, system: str) -> Run:
-    """Return the run that was written last: one with failed queries lies beside an earlier one without."""
+def newest_run(project: Project, collection: str, system: str, store: Store | None) -> Run:
+    """Return the run that was written last: one with failed queries lies beside an earlier one without.
+
+    Where the output folder has none, as in a fresh copy of the project, the newest of the store is taken.
+    """
     folder, stem = runs_folder(project, collection), file_name(system)
     for path in (folder / f"{stem}{more}.{ending}" for more in (".incomplete", "") for ending in ENDINGS):
         if path.is_file():
             shown = Path(os.path.relpath(path, project.folder)).as_posix()
             return Run(ProjectRunSource(path, shown=shown), name=system)
+    if store is not None and store.runs.list(system=system, collection=collection, last=1):
+        return store.runs.ranking(store.runs.find(system, collection=collection))
+    where = f"in {folder}" if store is None else f"in {folder} or in the store"
     raise InputError(
-        f"there is no run of {system} on {collection} in {folder}",
+        f"there is no run of {system} on {collection} {where}",
         hint="`rankscope run` makes it; --only checks other systems",
     )
+
+
+def stored_notes(runs: Mapping[str, Run]) -> list[str]:
+    """Say which runs are those of the store."""
+    origins = {name: run.origin for name, run in runs.items()}
+    return [
+        f"{name} is {origin.path}, as the output folder has no run of it"
+        for name, origin in origins.items()
+        if origin is not None and origin.format == "store"
+    ]
 
 
 def measurable(

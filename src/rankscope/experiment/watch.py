@@ -8,6 +8,7 @@ project are checked, too.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -36,7 +37,7 @@ from rankscope.experiment.alerts import (
 )
 from rankscope.experiment.history import HistoryScorer, are_same, compared_runs, mean_over, policies_of
 from rankscope.experiment.keep import KeptCollection, keep_benchmark
-from rankscope.experiment.project import Project
+from rankscope.experiment.project import Project, build_notifiers, load_project
 from rankscope.experiment.results import CollectionResult, SystemResult
 from rankscope.experiment.runner import RunOptions, run_project, select_names
 from rankscope.experiment.session import TaskProgress, ignore_progress
@@ -118,6 +119,7 @@ class WatchResult(StoredRecord, kw_only=True):
 
     @property
     def is_unsent(self) -> bool:
+        """Whether a message could not be sent yet."""
         return bool(self.waiting) or not all(each.sent for each in self.sent)
 
 
@@ -131,20 +133,70 @@ class WatchFailedError(RankscopeError):
 
 
 def watch_project(
-    project: Project,
+    project: Project | str | os.PathLike[str],
     store: Store,
     options: WatchOptions | None = None,
     *,
-    notifiers: Sequence[SendsNotices] = (),
+    notifiers: Sequence[SendsNotices] | None = None,
     on_progress: TaskProgress = ignore_progress,
     on_note: Callable[[str], object] = str,
     sleep: Callable[[float], object] = time.sleep,
 ) -> WatchResult:
-    """Run a project, compare it with its history in a store, and send messages about what fell or has recovered.
+    r"""Run a project, compare it with its history in a store, and send messages about what fell or has recovered.
 
-    A project that cannot be run at all is an alert, too: it is sent, then raised as a WatchFailedError.
+    A project that cannot be run at all is an alert, too: it is sent, then raised.
+
+    Parameters
+    ----------
+    project
+        The project file, its folder, or what `load_project` returns.
+    store
+        Where runs and alerts are kept: what `open_store` returns.
+    options
+        What to look at, as `WatchOptions`; by default all systems on all collections, which are asked anew.
+    notifiers
+        Who sends messages; by default those of the project file. Each has a `name` and a method `send(notice)`.
+    on_progress, on_note
+        As for `run_project`.
+    sleep
+        Called with seconds between attempts to send a message.
+
+    Returns
+    -------
+    WatchResult
+        What was measured and compared, which alerts were opened and closed, and what was sent; `to_json` keeps it.
+
+    Raises
+    ------
+    OptionError
+        Where the options or the project ask for what cannot be done.
+    RankscopeError
+        Where the project could not be run.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from pathlib import Path
+    >>> _ = Path("docs.jsonl").write_text('{"id": "d1", "text": "pea soup"}\n{"id": "d2", "text": "plum cake"}\n')
+    >>> _ = Path("queries.tsv").write_text("q1\tsoup\nq2\tcake with plums\n")
+    >>> _ = Path("qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    >>> _ = Path("rankscope.toml").write_text('''
+    ... [collections.food]
+    ... docs = "docs.jsonl"
+    ... queries = "queries.tsv"
+    ... qrels = "qrels.txt"
+    ... [systems.words]
+    ... type = "bm25"
+    ... ''')
+    >>> with rs.open_store("kept.db", create=True) as store:
+    ...     result = rs.watch_project("rankscope.toml", store)
+    >>> result.watched[0].value, result.has_drop
+    (1.0, False)
     """
     options = options or WatchOptions()
+    project = project if isinstance(project, Project) else load_project(project)
+    if notifiers is None:
+        notifiers = () if options.dry_run else build_notifiers(project)
     collections = select_names(options.collections, project.collections, "collection", project)
     systems = select_names(options.only, project.systems, "system", project)
     references = baselines(store, options, systems, collections)

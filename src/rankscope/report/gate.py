@@ -154,7 +154,7 @@ def what_to_do(result: GateResult) -> Iterator[str]:
         how = {
             "folder": f"save today's runs as the new baseline and commit it: rankscope baseline save -o {where}",
             "run": f"put today's run in the place of {where}",
-            "store": f"put the tag on today's run: rankscope history tag {where} SYSTEM",
+            "store": "let a tag name the run to compare with from now on: rankscope history tag NAME RUN",
         }
         yield f"Where the change is worth it all the same, {how[result.baseline.kind]}"
 
@@ -179,7 +179,7 @@ def gate_comment(result: GateResult, *, command: str = "") -> str:
 
 def failure_text(check: GateCheck) -> str:
     """Return why a check did not pass, with both rankings of the queries that lost most, for a test's failure."""
-    lines = [f"{check.name}: {check.outcome}", check.words]
+    lines = [f"{check.name}: {check.outcome}: {check.words}"]
     for sides in check.sides[:SHOWN_LISTS]:
         lines += ["", to_text(side_by_side_report(sides)).rstrip()]
     if check.compared is not None and check.compared.losses > len(check.sides[:SHOWN_LISTS]) and check.sides:

@@ -113,6 +113,11 @@ def percent_of(share: float) -> str:
     return f"{rounded}%"
 
 
+def has_collections(checked: TargetsReport) -> bool:
+    """Tell whether there are several collections, so that each result has to say which it is about."""
+    return len({one.collection for one in checked.results}) > 1
+
+
 def places(checked: TargetsReport) -> list[tuple[str, str]]:
     """Return the runs that were checked, each with its collection."""
     return list(dict.fromkeys((one.collection, one.run) for one in checked.results))
@@ -128,13 +133,13 @@ def counts_by_run(checked: TargetsReport) -> dict[tuple[str, str], TargetCounts]
 
 
 def table_by_run(checked: TargetsReport) -> Table:
-    has_collections = any(collection for collection, _ in places(checked))
+    with_collection = has_collections(checked)
     rows = []
     for (collection, run), counts in counts_by_run(checked).items():
         numbers = (counts.failed, counts.passed, counts.quarantined)
         share = "" if counts.share is None else percent_of(counts.share)
-        rows.append(list(map(Cell, [run, *([collection] if has_collections else []), *map(str, numbers), share])))
-    names = ["run", *(["collection"] if has_collections else [])]
+        rows.append(list(map(Cell, [run, *([collection] if with_collection else []), *map(str, numbers), share])))
+    names = ["run", *(["collection"] if with_collection else [])]
     header = [*names, "failed", "passed", "quarantined", "weight passed"]
     return Table(header, rows, len(names), keep=("failed", "weight passed"))
 
@@ -162,17 +167,14 @@ def target_in_runs(pairs: Sequence[tuple[Target, TargetResult]], checked: Target
     if len(pairs) == 1:
         return shown_target(target, first, checked)
     n_checked = sum(one.target == target.name for one in checked.results)
-    lines = [f"{in_place(one)}: {one.words}" for _, one in pairs[:FEW_RUNS]]
+    named = has_collections(checked)
+    lines = [f"{one.run}{f' ({one.collection})' if named else ''}: {one.words}" for _, one in pairs[:FEW_RUNS]]
     if len(pairs) > FEW_RUNS:
         lines.append(f"and {counted(len(pairs) - FEW_RUNS, 'more run')}, below among all")
     alone = shown_target(target, first, checked)
     where = f"{beginning(first.query_text, LONGEST_TEXT)} ({target.where})" if first.query_text else target.where
     words = f"It fails in {len(pairs)} of {counted(n_checked, 'run')}."
     return replace(alone, about=where, words=words, instead=tuple(lines))
-
-
-def in_place(one: TargetResult) -> str:
-    return f"{one.run} ({one.collection})" if one.collection else one.run
 
 
 def shown_target(target: Target, one: TargetResult, checked: TargetsReport) -> CheckedTarget:
@@ -195,7 +197,7 @@ def about(target: Target, one: TargetResult, checked: TargetsReport) -> str:
     several = len(places(checked)) > 1
     if not several and target.name.startswith(where):  # a target without a name is called so
         return ""
-    parts = [where, one.run if several else "", one.collection if several else ""]
+    parts = [where, one.run if several else "", one.collection if has_collections(checked) else ""]
     return " · ".join(filter(None, parts))
 
 
@@ -227,12 +229,12 @@ def mean_cell(mean: GradedMean, n_queries: int) -> Cell:
 def every_target(checked: TargetsReport) -> Table:
     """Return all results as a table, those that fail first."""
     pairs = [pair for outcome in ("failed", "quarantined", "passed") for pair in checked.of_outcome(outcome)]
-    has_collections = any(one.collection for _, one in pairs)
+    with_collection = has_collections(checked)
     rows = [
         [
             Cell(target.name),
             Cell(one.run),
-            *([Cell(one.collection)] if has_collections else []),
+            *([Cell(one.collection)] if with_collection else []),
             Cell(one.outcome),
             Cell(one.words),
             Cell(target.owner),
@@ -240,7 +242,7 @@ def every_target(checked: TargetsReport) -> Table:
         ]
         for target, one in pairs
     ]
-    names = ["target", "run", *(["collection"] if has_collections else []), "outcome", "what is so", "owner"]
+    names = ["target", "run", *(["collection"] if with_collection else []), "outcome", "what is so", "owner"]
     return Table([*names, "weight"], rows, len(names), optional=("owner",), keep=("outcome",))
 
 

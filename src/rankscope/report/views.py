@@ -626,7 +626,8 @@ def targets_html(checked: TargetsReport) -> str:
             rows.append([mark, nb.words(target.name), nb.words(where), f"{nb.words(one.words)}{instead}"])
     n_more = len(rows) - nb.SHOWN_ROWS
     more = f"{n_more:,} more; report.to_pandas() has all" if n_more > 0 else ""
-    header = ["outcome", "target", "query", "what is so"]
+    where = "query" if len(targets_report.places(checked)) == 1 else "query and run"
+    header = ["outcome", "target", where, "what is so"]
     return nb.card(
         nb.headline(answer.headline, mark=answer.mark),
         nb.paragraph(answer.reason),

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from rankscope.align.policies import Policies
 from rankscope.comparison.records import Comparison
-from rankscope.errors import RankscopeError
+from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.measures.parse import parse_measure
 from rankscope.progress import Progress
@@ -99,16 +99,27 @@ def check_store(store: Store, *, every_vector: bool = False, progress: Progress 
     progress
         Is called with the blobs that were read.
     """
-    findings = list(structure_findings(store))
     sizes: list[int] = []
-    findings += blob_findings(store, sizes, progress)
-    findings += row_findings(store)
-    n_again, n_vectors = 0, count(store, scores_table)
+    findings = [*guarded(structure_findings(store))]
+    findings += guarded(blob_findings(store, sizes, progress))
+    findings += guarded(row_findings(store))
+    n_again = n_vectors = n_runs = 0
     if not findings:  # scores cannot be computed from what is damaged
+        n_runs, n_vectors = len(store.runs.list(repetitions=True)), count(store, scores_table)
         n_again, wrong = vector_findings(store, every=every_vector)
         findings += wrong
-    n_runs = 0 if findings else len(store.runs.list(repetitions=True))
     return StoreCheck(str(store.location), len(sizes), sum(sizes), n_runs, n_vectors, n_again, tuple(findings))
+
+
+def guarded(findings: Iterator[StoreFinding]) -> Iterator[StoreFinding]:
+    """Yield findings up to where the store cannot be read any more, which is the last of them.
+
+    A disk that fails, or a store that is locked, says nothing of what the store holds: that error is passed on.
+    """
+    try:
+        yield from findings
+    except InputError as error:
+        yield StoreFinding("file", f"it cannot be read on from here: {error.message}")
 
 
 def count(store: Store, table: sa.Table) -> int:
@@ -150,7 +161,7 @@ def blob_problem(store: Store, row: Any, n_chunks: int) -> str:
         if len(data) != row.n_bytes:
             return f"it has {len(data):,} bytes, and {row.n_bytes:,} are noted"
         READERS.get(row.kind, bytes)(data)
-    except RankscopeError as error:
+    except (InputError, OptionError) as error:
         return error.message
     except (ValueError, KeyError, TypeError, IndexError) as error:
         return f"its bytes are as they were, but cannot be read: {error}"
@@ -207,7 +218,7 @@ def unreadable(store: Store) -> Iterator[StoreFinding]:
     for what, read in readers.items():
         try:
             read()
-        except RankscopeError as error:
+        except (InputError, OptionError) as error:
             yield StoreFinding(what, f"cannot be read: {error.message}")
     with store.reading() as connection:
         for row in connection.execute(sa.select(judgment)):
@@ -217,7 +228,7 @@ def unreadable(store: Store) -> Iterator[StoreFinding]:
                     yield StoreFinding(
                         f"judgment {row.uuid}", "says one thing in its columns, and another in its record"
                     )
-            except RankscopeError as error:
+            except (InputError, OptionError) as error:
                 yield StoreFinding(f"judgment {row.uuid}", f"cannot be read: {error.message}")
 
 

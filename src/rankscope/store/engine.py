@@ -222,6 +222,8 @@ def in_words(location: StoreLocation) -> Iterator[None]:
         raise error_of(error, location) from error
     except sqlite3.Error as error:
         raise error_of_sqlite(error, location) from error
+    except UnicodeDecodeError as error:
+        raise damaged(location, f"a text in it is none ({error})") from error
     except sa.exc.TimeoutError as error:
         raise UnfinishedError(f"the store {location} has no connection to spare", hint="try again later") from error
     except OSError as error:

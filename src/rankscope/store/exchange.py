@@ -47,6 +47,10 @@ COLUMNS_ENDING = ".columns.zst"
 """Of what no plain file gives back bit by bit: the bytes of the store themselves, compressed."""
 
 
+_NO_TREC_ID = re.compile(r"\s|^#|[\x00\ud800-\udfff]")
+"""Blanks, the sign of a comment, and what is no character."""
+
+
 class ExchangeCounts(Record):
     """How much was written to a folder, or how much of what was in one is new in a store."""
 
@@ -152,15 +156,16 @@ def write_exactly(store: Store, rows: RunRows | QrelsRows, stem: Path, sha256: s
     about: dict[str, Any] = {"integer_ids": sorted(rows.integer_ids), "empty": rows.empty_queries}
     if isinstance(rows, RunRows):
         about |= {"tag": rows.tag, "has_rank": rows.rank is not None}
-    for ending in ("trec.gz", "jsonl.gz") if is_run else ("jsonl.gz",):
+    has_place = not any(_NO_TREC_ID.search(each) for each in {*rows.query, *rows.doc})
+    for ending in ("trec.gz", "jsonl.gz") if is_run and has_place else ("jsonl.gz",):
         path = stem.with_name(f"{stem.name}.{ending}")
         try:
             write_rows(rows, path)
-            if content_sha256(read_exactly(path, about, is_run=is_run)) == sha256:
-                return path, about
-        except RankscopeError:
-            pass  # an id, or a number, that this format has no place for
-        path.unlink(missing_ok=True)
+        except InputError:  # an id, or a number, that this format has no place for
+            continue
+        if content_sha256(read_exactly(path, about, is_run=is_run)) == sha256:
+            return path, about
+        path.unlink()
     path = stem.with_name(stem.name + COLUMNS_ENDING)
     with store.reading() as connection:
         data = get_blob(connection, sha256)

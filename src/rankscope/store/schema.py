@@ -14,6 +14,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
+from rankscope.errors import InputError
+
 SCHEMA_VERSION = "0001"
 """The newest migration in migrations/versions."""
 
@@ -53,7 +55,15 @@ class JsonText(TypeDecorator[Any]):
         return None if value is None else canonical_json(value)
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
-        return None if value is None else json.loads(value)
+        if value is None:
+            return None
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise InputError(
+                f"the store is damaged: a record in it cannot be read ({error})",
+                hint="`rankscope store restore BACKUP` puts a backup in its place",
+            ) from error
 
 
 def canonical_json(value: Any) -> str:

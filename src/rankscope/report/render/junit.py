@@ -47,6 +47,9 @@ def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase
                 "n_queries": str(pair.n_queries),
                 "n_left_out": str(pair.n_undefined),
             }
+        if check.losses and check.outcome != "passed":
+            changes = ((f"{one.text} ({one.query})" if one.text else one.query, one) for one in check.losses)
+            properties["got worse"] = "; ".join(f"{name}: {one.a:.3f} to {one.b:.3f}" for name, one in changes)
         yield JUnitCase(
             name=check.name,
             classname=f"rankscope.{command}{measure}",

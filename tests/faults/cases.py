@@ -111,6 +111,8 @@ def put_store(folder: Path) -> None:
 REPORT = ("report.html",)
 RUN_CODES = (1, 2, 3)
 TIMES = ("report.html", "results/manifest.json", "standard-output")
+STORED = (*TIMES, ".rankscope/*", "history.html")
+REPORT_OF_HISTORY = ("history.html",)
 CASES: dict[str, list[Case]] = {
     "evaluate": [
         Case(("evaluate", "qrels.txt", "bm25.run", "dense.run.gz")),
@@ -183,6 +185,27 @@ CASES: dict[str, list[Case]] = {
     "watch": [
         Case(("watch", "--stored", "--format", "json"), put_project, varying=TIMES, first=("run",)),
         Case(("watch", "-o", "watch.json"), put_project, codes=RUN_CODES, varying=(*TIMES, "watch.json"), dense=1),
+    ],
+    "history": [
+        Case(
+            ("history", "-o", "history.html"), put_project, REPORT_OF_HISTORY, first=("run",), varying=STORED, dense=2
+        ),
+        Case(("history", "tag", "baseline", "words"), put_project, first=("run",), varying=STORED),
+        Case(
+            ("history", "diff", "--format", "json", "words", "other"),
+            put_project,
+            first=("run",),
+            varying=STORED,
+            dense=2,
+        ),
+    ],
+    "rescore": [
+        Case(
+            ("rescore", "--format", "json"), put_project, first=("run",), varying=(*STORED, "standard-output"), dense=2
+        )
+    ],
+    "leaderboard": [
+        Case(("leaderboard", "-o", "board.json"), put_project, ("board.json",), first=("run",), varying=STORED, dense=2)
     ],
     "baseline": [
         Case(("baseline", "save", "qrels.txt", "bm25.run", "-o", "kept"), varying=("kept/manifest.json",)),

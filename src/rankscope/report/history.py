@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rankscope.experiment.history import (
+    SHOWN_CHANGES,
     History,
     HistoryPoint,
     LabelStep,
@@ -226,7 +227,6 @@ def changes_table(history: History) -> Table:
         )
         for one in history.changes
     ]
-    oldest = min(one.at for one in history.changes)
     rows += [
         (
             step.at,
@@ -240,8 +240,8 @@ def changes_table(history: History) -> Table:
                 Cell(LABELS_NOT_QUALITY),
             ],
         )
-        for step in history.label_steps
-        if step.at >= oldest and abs(step.labels) >= SMALL
+        for step in history.label_steps[-SHOWN_CHANGES:]
+        if abs(step.labels) >= SMALL
     ]
     header = ["when", "system", "runs", "what", "difference", "95% interval", "verdict"]
     notes = []
@@ -496,7 +496,7 @@ def parts_figures(history: History) -> Iterator[Block]:
     yield figure_of(
         WaterfallChart(
             start=first.mean_then,
-            start_label=day(first),
+            start_label="then",
             parts=[
                 WaterfallPart("labels", change.labels, "unsafe"),
                 WaterfallPart("system", change.system, VERDICT_MARKS[verdict.verdict]),
@@ -504,7 +504,7 @@ def parts_figures(history: History) -> Iterator[Block]:
             end_label="today",
             measure=history.measure,
             title=f"{system.system}: from what was printed to what it is today",
-            subtitle=f"system: {verdict.short}{f', {ends}' if ends else ''}",
+            subtitle=f"printed on {day(first)}; system: {verdict.short}{f', {ends}' if ends else ''}",
         )
     )
 

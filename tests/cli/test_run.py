@@ -307,7 +307,7 @@ def write_strange(small):
 
 def test_anyway_it_is_compared(run, with_texts):
     write_strange(with_texts)
-    outcome = run("--anyway", "--only", "one", "--only", "strange")
+    outcome = run("--anyway", "--only", "one", "--only", "strange", "--no-store")
     assert (outcome.code, outcome.err) == (0, "")
     assert "It is compared anyway." in " ".join(outcome.out.split())
     assert "strange vs one" in outcome.out

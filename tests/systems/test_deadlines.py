@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.systems import command
+from rankscope.systems import command, program
 from rankscope.systems.base import Query
 from rankscope.systems.encoders import Endpoint
 from rankscope.systems.http import Http
@@ -374,7 +374,8 @@ class TestPrograms:
         ],
     )
     def test_endless_output_is_refused_while_it_arrives(self, script, reason, monkeypatch):
-        monkeypatch.setattr(command, "LARGEST_ANSWER_BYTES", 1 << 20)
+        for module in (command, program):
+            monkeypatch.setattr(module, "LARGEST_ANSWER_BYTES", 1 << 20)
         monkeypatch.setattr(command, "_MOST_SKIPPED", 1 << 40, raising=False)
         started = time.monotonic()
         answers = list(self.shell(script, timeout_s=2).answers(QUERIES, k=1))

@@ -102,7 +102,9 @@ def compared_sections(comparison: Comparison, group: QueryGroup) -> Iterator[Sec
         blocks.append(Paragraph(others_words(others)))
     title = "What is still lost, and what usually helps"
     title = f"{title}, {group.name}" if group.name else title
-    about = first_runs_of(comparison.scores, [one.run for one in found], comparison.primary)
+    about = ""
+    if comparison.has_scores:
+        about = first_runs_of(comparison.scores, [one.run for one in found], comparison.primary)
     intro = f"{intro_of(best, weighted_by=comparison.weights)} {about}".rstrip()
     yield Section(title, tuple(blocks), intro=intro)
 

@@ -159,7 +159,7 @@ def test_terms_lead_to_one_explanation_each():
 
 def test_verdicts_in_tables_have_the_shape_and_tone_of_the_verdict():
     marks = {words: VERDICT_MARKS[code] for code, words in WORDS.items()}
-    assert {**marks, "no score differs": "same"} == VERDICTS
+    assert {**marks, "no score differs": "same", "labels, not quality": "unsafe"} == VERDICTS
     page = render(every_block(), "html")
     assert '<td class=vd><span class="v unsafe"><svg class="shape"' in page
 

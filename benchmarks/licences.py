@@ -24,6 +24,11 @@ PERMISSIVE = re.compile(
 )
 """MPL binds changes to its own files only. A licence that joins several with OR or AND has each of them."""
 MIT_TEXT = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software"
+LOOKED_AT = {
+    "psycopg": "an extra: used as it is published, and installed by those who have a PostgreSQL server",
+    "psycopg-binary": "as psycopg",
+}
+"""Packages whose licence somebody has read, and why they may be used."""
 COPYLEFT = re.compile(r"\b(A?GPL|LGPL|GNU|EUPL|SSPL|CC[- ]BY[- ](NC|SA))", re.IGNORECASE)
 
 
@@ -75,8 +80,10 @@ def main() -> int:
     doubtful = 0
     for name in sorted(packages):
         licence = licence_of(packages[name])
-        mark = "" if is_permissive(licence) else "  <- look at this one"
-        doubtful += bool(mark)
+        why = LOOKED_AT.get(name)
+        is_fine = is_permissive(licence) or why is not None
+        mark = f"  ({why})" if why else "" if is_fine else "  <- look at this one"
+        doubtful += not is_fine
         print(f"{name:32} {packages[name].version:14} {licence}{mark}", flush=True)
     print(f"{len(packages)} packages, {doubtful} to look at", file=sys.stderr)
     return 1 if doubtful else 0

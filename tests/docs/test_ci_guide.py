@@ -45,7 +45,16 @@ def run(tmp_path):
     kept = {
         key: value for key, value in os.environ.items() if not key.startswith(("COV_", "COLUMNS", "GITHUB_", "PYTEST_"))
     }
-    known = {**kept, **someone, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONUTF8": "1", "HOME": str(tmp_path)}
+    # an installation that is not editable has no such module to warn of
+    quiet = {"PYTEST_ADDOPTS": "-W ignore::pytest.PytestAssertRewriteWarning"}
+    known = {
+        **kept,
+        **someone,
+        **quiet,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONUTF8": "1",
+        "HOME": str(tmp_path),
+    }
     known["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "" if is_installed() else "1"
 
     def run(command: str) -> tuple[int, str]:

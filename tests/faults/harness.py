@@ -19,6 +19,7 @@ import io
 import json
 import os
 import pkgutil
+import re
 import resource
 import shutil
 import signal
@@ -27,7 +28,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -181,6 +182,8 @@ class Harness:
     def problems(self, fault: Fault) -> tuple[bool, list[str]]:
         """Try one fault: whether it came at all, and what was wrong with how it ended."""
         done = self.anew(fault)
+        if fault.kind == ROOM:  # what Python itself says where it cannot clean up for lack of memory
+            done = replace(done, stderr=re.sub(r"Exception ignored in: .*\nMemoryError: ?\n", "", done.stderr))
         codes = (*self.case.codes, *((BUG,) if fault.kind == ROOM else ()))  # libraries without memory say odd things
         found = [f"{fault}: {problem}" for problem in self.judge(done, codes)]
         if self.case.resumes and done.code != self.first.code and done.code >= 0:

@@ -204,7 +204,7 @@ def refuse_repeated(targets: Sequence[Target], *, where: str, lines: Sequence[in
             first, second = (f"line {lines[j]}" if lines else f"number {j + 1}" for j in (seen[target.name], i))
             raise OptionError(
                 f"{where}: two targets are called {target.name!r}: {first} and {second}",
-                hint="give each a name of its own, so that results can be told apart",
+                hint="give each a name of its own, so that it is clear whose result it is",
             )
         seen[target.name] = i
 

@@ -57,7 +57,7 @@ class WebhookNotifier(NotifierOptions):
             raise OptionError("headers: a value has a line break or a control character in it", hint="remove it")
         if not (self.allow_plain_http or is_private(self.url)):
             raise OptionError(
-                f"url is not encrypted ({self.host}), and whoever reads it on the way can write in your name",
+                f"url is not encrypted ({self.host}), and anyone who reads it on the way can write in your name",
                 hint="use https; allow_plain_http = true sends all the same",
             )
 

@@ -29,7 +29,7 @@ from rankscope.report.words import without_empty
 from rankscope.stats.interval import percent
 
 MARKER = "<!-- rankscope gate -->"
-"""The first line of a comment, by which whoever posts it finds the one to update."""
+"""The first line of a comment, by which a program that posts it finds the one to update."""
 OUTCOME_MARKS: dict[Outcome, Mark] = {"passed": "fine", "inconclusive": "look", "failed": "fails", "error": "fails"}
 HEADLINES: dict[Outcome, str] = {
     "passed": "The gate passed",

@@ -402,7 +402,7 @@ def change_report(found: RunChange, *, command: str = "") -> Report:
         [
             [Cell(f"{a}, as printed then"), number(found.before.mean_then)],
             [Cell("labels: the same run under the judgments of today"), signed(change.labels)],
-            [Cell("system: the later run, both under the judgments of today"), signed(change.system)],
+            [Cell("system: the other run, both under the judgments of today"), signed(change.system)],
             *other_queries_row(found),
             [Cell(f"{b}, today"), number(found.after.mean)],
         ],

@@ -1,7 +1,7 @@
 """Targets: what is expected of rankings, query by query, checked against runs.
 
 `check_targets` is the one function that checks: targets, scores, judgments and runs in, a `TargetsReport` out. It reads
-no file and computes no score, so whoever has these calls it: `rankscope.check` for files and tables, `check_project`
+no file and computes no score, so that anyone who has these can call it: `rankscope.check` for files and tables, `check_project`
 for a project (both in `rankscope.experiment.targets`, where most callers start), a gate, a plugin for pytest. What a
 target file may say is in `rankscope.experiment.target_file`.
 

@@ -51,19 +51,22 @@ def test_a_part_can_be_added_once(numbers):
         numbers.add("two", 3)
 
 
+def write_package(folder, entry_points, module):
+    (folder / "constants_plugin.py").write_text(module)
+    info = folder / "constants_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: constants-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
+
+
 @pytest.fixture
 def plugin(tmp_path, monkeypatch):
-    """Install a package: its module and its entry points."""
+    """Install a package in this process: its module and its entry points, none of which a registry of ours looks for."""
 
-    def install(entry_points, module="answer = 42\n"):
-        (tmp_path / "constants_plugin.py").write_text(module)
-        info = tmp_path / "constants_plugin-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: constants-plugin\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(entry_points)
+    def install(entry_points):
+        write_package(tmp_path, entry_points, "class Holder:\n    answer = 42\nanswer = 42\n")
         monkeypatch.syspath_prepend(str(tmp_path))
         groups_of_entry_points.cache_clear()
-        return tmp_path
 
     yield install
     groups_of_entry_points.cache_clear()
@@ -87,8 +90,7 @@ def test_a_name_of_ours_cannot_be_taken(plugin):
 
 
 def test_entry_points_may_have_dots_and_extras(plugin):
-    module = "class Holder:\n    answer = 42\n"
-    plugin("[example.constants]\ninner = constants_plugin:Holder.answer\nmore = constants_plugin:Holder [x]\n", module)
+    plugin("[example.constants]\ninner = constants_plugin:Holder.answer\nmore = constants_plugin:Holder [x]\n")
     registry = Registry("constant", {}, entry_points="example.constants")
     assert registry["inner"] == 42
     assert registry["more"].answer == 42
@@ -134,9 +136,9 @@ def f(hits, *, k):
         ("[rankscope.formats]\nbad = no_such_module:thing\ncsv = no_such_module:thing\n", ""),
     ],
 )
-def test_a_broken_package_keeps_nobody_from_anything_else(plugin, entry_points, module):
-    folder = plugin(entry_points, module)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)])}
+def test_a_broken_package_keeps_nobody_from_anything_else(tmp_path, entry_points, module):
+    write_package(tmp_path, entry_points, module)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
 
     def run(*arguments):
         command = [sys.executable, *arguments]

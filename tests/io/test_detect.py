@@ -105,5 +105,6 @@ def test_an_empty_file(write_file, content):
 
 
 def test_every_format_is_described_in_a_sentence():
-    assert list(FORMATS) == ["trec", "beir", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
-    assert all(FORMATS.summary(name).endswith(".") for name in FORMATS)
+    ours = [name for name in FORMATS if not FORMATS.entries[name].package]
+    assert ours == ["trec", "beir", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
+    assert all(FORMATS.summary(name).endswith(".") for name in ours)

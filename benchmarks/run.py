@@ -20,8 +20,10 @@ from plan import SECTIONS, Comparison, FilesOf, Floor, Growth, comparisons, floo
 from table import COMPARISON_HEADER, GROWTH_HEADER, as_markdown, as_text, comparison_row, floor_row, growth_rows
 from workloads import Files, files_of, sized
 
-OTHER_SCRIPTS = ("ild.py", "dense_search.py")
-"""Diversity by embedding against scipy, and exact dense search against faiss."""
+SCRIPTS = {"ild": ("ild.py",), "dense": ("dense_search.py",), "store": ("store.py", "--postgres")}
+"""Diversity by embedding against scipy, exact dense search against faiss, what the store takes: a section each."""
+QUICKER = {"store": ("--runs", "50", "--judgments", "2000")}
+ALL = (*SECTIONS, *SCRIPTS)
 
 References = dict[str, dict[str, float]]
 
@@ -47,7 +49,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the queries, in about a minute")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="how often each job runs (default: 3)")
-    parser.add_argument("--only", action="append", choices=SECTIONS, metavar="NAME", help=f"of {', '.join(SECTIONS)}")
+    parser.add_argument("--only", action="append", choices=ALL, metavar="NAME", help=f"of {', '.join(ALL)}")
+    parser.add_argument("--without", action="append", choices=ALL, metavar="NAME", default=[], help="all but these")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     return parser.parse_args()
 
@@ -126,10 +129,12 @@ def print_tables(plan: Plan, samples: dict[Job, list[Sample]], *, quick: bool, m
         print("\n" + render(GROWTH_HEADER, growth_rows(plan.growth, measured, n_rows=n_rows)))
 
 
-def print_script(name: str, *, markdown: bool) -> None:
+def print_script(name: str, *, quick: bool, markdown: bool) -> None:
     """Print what another script measures, in a process of its own."""
-    script = Path(__file__).parent / name
-    text = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.rstrip()
+    say(f"Measuring {name} …")
+    script, *options = (*SCRIPTS[name], *(QUICKER.get(name, ()) if quick else ()))
+    command = [sys.executable, Path(__file__).parent / script, *options]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout.rstrip()
     print(f"\n```text\n{text}\n```" if markdown else f"\n{text}")
 
 
@@ -144,11 +149,9 @@ def save(samples: dict[Job, list[Sample]], args: argparse.Namespace, machine: di
     say(f"All figures are in {RESULTS}")
 
 
-def main() -> None:
-    """Run the benchmark."""
-    args = arguments()
-    sections = tuple(args.only or SECTIONS)
-    names = workloads_of(sections)
+def measure_peers(sections: Sequence[str], args: argparse.Namespace) -> None:
+    """Print what is compared with the peers."""
+    names = workloads_of(tuple(sections))
 
     def files(name: str) -> Files:
         return files_of(sized(quick=args.quick)[name], quick=args.quick)
@@ -166,10 +169,18 @@ def main() -> None:
         sys.exit(str(error))
     print_machine(machine, markdown=args.markdown)
     print_tables(plan, samples, quick=args.quick, markdown=args.markdown)
-    if not args.only:
-        for script in OTHER_SCRIPTS:
-            print_script(script, markdown=args.markdown)
     save(samples, args, machine)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    args = arguments()
+    chosen = [name for name in args.only or ALL if name not in args.without]
+    if sections := [name for name in chosen if name in SECTIONS]:
+        measure_peers(sections, args)
+    for name in chosen:
+        if name in SCRIPTS:
+            print_script(name, quick=args.quick, markdown=args.markdown)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def server_user() -> str | None:
 
 
 @contextmanager
-def running_server() -> Iterator[PostgresServer]:
+def running_server(*, fsync: bool = False) -> Iterator[PostgresServer]:
     """Give a server that ends with the block; its files are removed."""
     if given := os.environ.get(VARIABLE):
         server = PostgresServer(given)
@@ -130,7 +130,7 @@ def running_server() -> Iterator[PostgresServer]:
         with (folder / "log").open("w") as log:
             process = subprocess.Popen(
                 [programs / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses=",
-                 "-c", "fsync=off", "-c", "max_connections=200"],
+                 "-c", f"fsync={'on' if fsync else 'off'}", "-c", "max_connections=200"],
                 **as_user, stdout=log, stderr=log,
             )  # fmt: skip
         server = PostgresServer(f"postgresql://postgres@/postgres?host={folder}")

@@ -49,8 +49,8 @@ def test_there_are_two_kinds_of_records():
 
 @pytest.mark.parametrize("state", ["chdir", "sys.path.insert", "sys.path.append"])
 def test_no_process_wide_state_is_changed(state):
-    """Only `rankscope run` does so, whose process belongs to one project."""
-    assert [place for place in calls(state) if not place.startswith("cli/run.py")] == []
+    """Only `process_of` does so, for a process that belongs to one project."""
+    assert [place for place in calls(state) if not place.startswith("systems/working_directory.py")] == []
 
 
 def test_warnings_are_no_channel():

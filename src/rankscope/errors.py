@@ -39,13 +39,15 @@ __all__ = [
     "UnfinishedError",
     "UnknownKeywordError",
     "UnknownNameError",
+    "collect_notes",
     "did_you_mean",
     "give_warning",
 ]
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from types import FrameType
 from typing import ParamSpec, TypeVar
@@ -192,11 +194,27 @@ PASSED_BY = frozenset({"rankscope", "functools", "contextlib"})
 SHOWN_NOTES = 5
 """A warning shows at most so many notes, or one more."""
 _CALLER: ContextVar[FrameType | None] = ContextVar("rankscope_caller", default=None)
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("rankscope_collected", default=None)
+
+
+@contextmanager
+def collect_notes() -> Iterator[list[str]]:
+    """Collect what would be warned of within the block, for those who show it elsewhere, such as on a page."""
+    notes: list[str] = []
+    token = _COLLECTED.set(notes)
+    try:
+        yield notes
+    finally:
+        _COLLECTED.reset(token)
 
 
 def give_warning(*notes: str) -> None:
     """Warn of what must be known, at the line of the program that called Rankscope; several notes are one warning."""
     if not notes:
+        return
+    collected = _COLLECTED.get()
+    if collected is not None:
+        collected += notes
         return
     frame = _CALLER.get() or calling_frame()
     warnings.warn_explicit(

@@ -257,4 +257,5 @@ def target_text(target: Target, result: TargetResult) -> str:
     lines += [f"  {one.line}" for one in result.instead]
     lines += [f"reason: {target.reason}"] if target.reason else []
     lines += [f"owner: {target.owner}"] if target.owner else []
+    lines += [result.remark] if result.remark else []
     return "\n".join(lines)

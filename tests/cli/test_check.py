@@ -51,6 +51,19 @@ def test_all_pass_with_exit_code_0(files, rankscope):
     assert "nDCG@10" in done.out  # the graded measures stand beside it
 
 
+def test_a_quarantine_that_can_end_is_said_everywhere(files, rankscope, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    arguments = files(PASSES + "quarantine_until = 2026-12-31\n", QUARANTINED)
+    words = "“found” passes: its quarantine until 2026-12-31 can end."
+    assert words in rankscope(*arguments).out
+    assert "in quarantine until 2026-12-31; it passes, so the quarantine can end" in " ".join(
+        rankscope(*arguments, "--details").out.split()
+    )
+    for name in ("report.md", "report.html"):
+        rankscope(*arguments, "-o", name)
+        assert words in Path(name).read_text()
+
+
 def test_a_target_that_fails_gives_1_and_says_what_is_there_instead(files, rankscope):
     done = rankscope(*files(PASSES, FAILS), "--docs", "docs.jsonl", "--queries", "queries.tsv")
     assert done.code == 1
@@ -193,6 +206,14 @@ def test_texts_of_others_do_no_harm(files, rankscope):
     assert "<b>bold" not in page
     assert "style=" not in page
     assert "<b>bold" not in rankscope(*arguments, "--format", "markdown").out
+
+
+def test_no_line_of_junit_begins_with_what_somebody_wrote(files, rankscope):
+    """On standard output of a build, a line that begins with :: is a command of its server."""
+    evil = FAILS.replace('"us"', '"x\\n::set-output name=a::b"').replace('"it matters"', '"y\\n::error::z"')
+    lines = rankscope(*files(evil), "--format", "junit").out.splitlines()
+    assert any("::set-output" in line for line in lines)
+    assert not any(line.strip().startswith("::") for line in lines)
 
 
 def test_help_teaches_with_examples(rankscope, capsys):

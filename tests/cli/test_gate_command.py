@@ -175,6 +175,34 @@ class TestDamage:
         path.write_text(path.read_text().replace(ranking_file(baseline).name, "../good.run"))
         assert "which is no file of the folder" in rankscope("gate", "qrels.txt", "good.run").err
 
+    @pytest.mark.parametrize("name", ["manifest.json", "*.trec.gz", "*.queries.jsonl"])
+    @pytest.mark.parametrize("kind", ["device", "pipe", "outside"])
+    def test_only_regular_files_of_the_folder_are_read(self, rankscope, baseline, folder, name, kind):
+        (path,) = baseline.glob(name)
+        path.rename(folder / "moved")
+        if kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("/dev/zero" if kind == "device" else folder / "moved")
+        err = self.damaged(rankscope)
+        if kind == "outside":
+            assert "is a link that leads out of its folder" in err
+
+    def test_a_mean_that_the_run_does_not_have_is_said(self, rankscope, baseline):
+        path = baseline / "manifest.json"
+        said = json.loads(path.read_text())
+        assert "was the manifest changed?" not in rankscope("gate", "qrels.txt", "good.run").out
+        said["collections"][0]["runs"][0]["mean"] = 0.2
+        path.write_text(json.dumps(said))
+        done = rankscope("gate", "qrels.txt", "good.run")
+        assert "was 0.2000, but its run has" in " ".join(done.out.split())
+
+    def test_a_system_that_is_listed_twice(self, rankscope, baseline):
+        said = json.loads((baseline / "manifest.json").read_text())
+        said["collections"][0]["runs"] *= 2
+        (baseline / "manifest.json").write_text(json.dumps(said))
+        assert "lists good on qrels twice" in self.damaged(rankscope)
+
     def test_a_newer_format(self, rankscope, baseline):
         path = baseline / "manifest.json"
         path.write_text(path.read_text().replace('"rankscope_baseline": 1', '"rankscope_baseline": 2'))
@@ -343,6 +371,33 @@ class TestWhatIsSaid:
         assert "RR@10" in done.out
 
 
+class TestWordsOfErrorsAndPages:
+    def test_a_path_stays_as_it_is_and_a_hint_is_no_caution(self, rankscope, baseline):
+        path = ranking_file(baseline)
+        path.write_bytes(path.read_bytes()[:-9])
+        done = rankscope("gate", "qrels.txt", "good.run", "-o", "comment.md")
+        assert done.code == 2
+        said = Path("comment.md").read_text()
+        assert f"baseline/{path.name} is not the run that was saved" in said.replace("\\", "")
+        assert "What to do: restore it" in said
+        assert "Hint:" not in said
+
+    @pytest.mark.usefixtures("baseline")
+    def test_a_page_does_not_tell_to_write_a_page(self, rankscope):
+        done = rankscope("gate", "qrels.txt", "worse.run", "-o", "gate.html")
+        assert "a page (-o gate.html) shows both rankings" in " ".join(done.out.split())
+        page = Path("gate.html").read_text()
+        assert "a page (-o gate.html)" not in page
+        assert "open one to see both rankings" in page
+
+    @pytest.mark.usefixtures("baseline")
+    def test_inconclusive_is_not_called_passed(self, rankscope):
+        done = rankscope("gate", "qrels.txt", "one_lost.run")
+        assert done.code == 0
+        assert "1 of 1 check inconclusive · exit code 0" in done.out
+        assert "The gate is inconclusive, which does not fail the build" in " ".join(done.out.split())
+
+
 class TestGithub:
     def test_annotations(self, rankscope, baseline, monkeypatch):
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
@@ -378,6 +433,21 @@ class TestGithub:
         assert "@\u200boctocat" in comment
         assert "@octocat" not in comment
         assert "#12" not in comment
+
+    def test_long_texts_are_cut_and_nothing_in_them_is_live(self, rankscope, baseline):
+        """A query of a million characters, one with addresses, and one that refers to issues."""
+        texts = {**QUERIES, "q01": "x" * 1_000_000, "q02": "owner/repo#1 GH-2 https://evil.example www.evil.example"}
+        texts["q03"] = "mail a@b.example group!7 #5 @someone"
+        Path("odd.jsonl").write_text("".join(json.dumps({"_id": q, "text": t}) + "\n" for q, t in texts.items()))
+        rankscope("baseline", "save", "qrels.txt", "good.run", "--queries", "odd.jsonl", "-o", "baseline")
+        for form in ("junit", "github", "markdown"):
+            done = rankscope("gate", "qrels.txt", "worse.run", "--queries", "odd.jsonl", "--format", form)
+            assert done.code == 1
+            assert len(done.out) < 60_000
+            assert "owner/repo" in done.out
+            if form == "markdown":
+                assert not re.search(r"repo#\d|GH-\d|https?://evil|www\.evil|a@b\.|group!\d|#5|@someone", done.out)
+                assert "nDCG@10" in done.out
 
     def test_passed_is_a_notice(self, rankscope, baseline):
         out = rankscope("gate", "qrels.txt", "good.run", "--format", "github").out
@@ -502,6 +572,45 @@ class TestProject:
         assert again.code == 0
         assert "The margin that is given has changed" in again.out
 
+    @pytest.mark.parametrize(("n_lost", "code"), [(2, 0), (4, 2)])
+    def test_queries_that_lost_their_judgments(self, rankscope, project, n_lost, code):
+        """Of 24 queries; with 4 of them more than a tenth is missing."""
+        self.run(rankscope)
+        rankscope("baseline", "save")
+        (path,) = Path().glob("**/qrels/test.tsv")
+        lost = [f"q{i}" for i in range(n_lost)]
+        kept = [line for line in path.read_text().splitlines(keepends=True) if line.split()[0] not in lost]
+        path.write_text("".join(kept))
+        done = rankscope("gate", "-o", "gate.json")
+        assert done.code == code, done.err
+        said = Path("gate.json").read_text()
+        assert f"{n_lost} of 24 queries ({n_lost / 24:.0%}) have no judgments any more: q0" in said
+        if code:
+            assert "at most 10% may be missing" in said
+            assert rankscope("gate", "--allow-missing", "0.5").code == 0
+
+    def test_run_asks_anew_and_says_what_it_reuses(self, rankscope, project):
+        """A system that changes without its options or code: an index that somebody else has broken."""
+        project.add(
+            "def third(query):\n    import os\n    return [] if os.path.exists('broken') else docs_for(query.id, 'one')\n"
+        )
+        project.write(systems("third"))
+        self.run(rankscope)
+        rankscope("baseline", "save")
+        Path("broken").touch()
+        failed = rankscope("gate", "--run")
+        assert failed.code in (1, 2)
+        assert "identical" not in failed.out
+        Path("broken").unlink()
+        self.run(rankscope, "--fresh")
+        Path("broken").touch()
+        passed = rankscope("gate", "--run", "--reuse", "-o", "gate.xml", "-o", "gate.json", "-o", "gate.md")
+        assert passed.code == 0
+        said = "third on small: 24 of 24 answers are from an earlier run of "
+        written = [Path(f"gate.{ending}").read_text() for ending in ("xml", "json", "md")]
+        assert all(said in " ".join(text.split()) for text in (passed.out, *written))
+        assert rankscope("gate", "--reuse").code == 2
+
     def test_no_runs_yet(self, rankscope, project):
         assert "rankscope run makes them" in rankscope("baseline", "save").err
 
@@ -517,6 +626,74 @@ class TestProject:
         assert new.code == 0
         assert "Not in the baseline, and not checked: third." in new.out
         assert rankscope("gate", "--system", "third").code in (0, 1)  # compared with the only run that there is
+
+    def test_only_the_system_asked_for_counts(self, rankscope, project):
+        """One that was renamed is in the baseline, and has nothing to do with another."""
+        self.run(rankscope)
+        rankscope("baseline", "save")
+        project.write(systems("one") + systems("other").replace("[systems.other]", "[systems.renamed]"))
+        self.run(rankscope)
+        done = rankscope("gate", "--system", "one")
+        assert (done.code, done.err) == (0, "")
+        lacking = rankscope("gate", "--system", "renamed")
+        assert lacking.code == 2
+        assert "renamed is not in the baseline, which has one, other" in lacking.err
+
+    def test_after_a_run_of_one_system_all_are_saved(self, rankscope, project, tmp_path):
+        self.run(rankscope)
+        manifest = tmp_path / "results/manifest.json"
+        before = json.loads(manifest.read_text())["collections"]["small"]["systems"]
+        assert rankscope("run", "--only", "other", "--fresh").code == 0
+        after = json.loads(manifest.read_text())["collections"]["small"]["systems"]
+        assert list(after) == ["one", "other"]
+        assert after["one"] == before["one"], "with its own times"
+        assert after["one"]["started"]
+        saved = rankscope("baseline", "save")
+        assert (saved.code, saved.err) == (0, "")
+        assert re.findall(r"^    (\w+)  nDCG", saved.out, re.MULTILINE) == ["one", "other"]
+
+    def test_what_the_project_would_not_run_leaves_the_manifest(self, rankscope, project, tmp_path):
+        self.run(rankscope)
+        project.write(systems("one").replace("MODULE:one", "MODULE:other") + systems("other"))
+        assert rankscope("run", "--only", "other").code == 0
+        manifest = json.loads((tmp_path / "results/manifest.json").read_text())
+        assert list(manifest["collections"]["small"]["systems"]) == ["other"]
+
+    def test_a_run_with_failed_queries_is_saved_with_a_warning(self, rankscope, project):
+        project.write(systems("picky", "one"))
+        assert rankscope("run").code == 1
+        saved = rankscope("baseline", "save")
+        assert saved.code == 0
+        # of q0 to q23, three end with 3
+        assert "3 queries of picky on small failed and count 0 in what is saved" in saved.err
+
+    def test_a_system_without_a_run_is_named(self, rankscope, project):
+        assert rankscope("run", "--only", "one", "--no-store").code == 0
+        saved = rankscope("baseline", "save")
+        assert "not saved, as there is no run of it on small: other" in saved.err
+
+    def test_a_system_that_retrieves_nothing_is_named_and_does_not_hinder_the_others(self, rankscope, project):
+        project.add("def broken(query):\n    raise ValueError('no')\n")
+        project.write(systems("broken", "one"))
+        rankscope("run")
+        saved = rankscope("baseline", "save")
+        assert saved.code == 0
+        assert "not saved, as there is no run of it on small: broken" in saved.err
+        assert rankscope("gate").code == 0
+        asked = rankscope("baseline", "save", "--system", "broken")
+        assert (asked.code, "broken has no run on small" in asked.err) == (2, True)
+
+    def test_options_that_were_tried_and_taken_back(self, rankscope, project):
+        """The store has a newer run of one with other options, and the run with those of today."""
+        self.run(rankscope)
+        rankscope("baseline", "save")
+        project.write(systems("one").replace("MODULE:one", "MODULE:other") + systems("other"))
+        self.run(rankscope)
+        project.write(systems("one", "other"))
+        assert rankscope("run", "--only", "other").code == 0
+        done = rankscope("gate")
+        assert (done.code, "2 of 2 checks passed" in done.out) == (0, True), done.err
+        assert "identical" in done.out
 
     def test_a_run_that_was_changed_by_hand(self, rankscope, project):
         self.run(rankscope)

@@ -53,6 +53,12 @@ def keep(store, docs_of, *, week, system="bm25", labels=None, collection="cook",
     return store.runs.add(rs.Run(docs_of), facts)
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    """Let cells stay in one line, so that their texts are found in one piece."""
+    monkeypatch.setenv("COLUMNS", "300")
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -108,7 +114,7 @@ def test_a_run_that_changes_nothing(rankscope, folder):
         keep(store, ranking(lambda i: 1), week=0)
         keep(store, ranking(lambda i: 1), week=1)
     text = lines(rankscope("history").out)
-    assert "bm25 has practically not changed in 7 days." in text
+    assert "bm25 has not changed in 7 days." in text
     assert "The rankings are identical." in text
 
 
@@ -173,7 +179,7 @@ def test_diff(rankscope):
     assert RunChange.from_json(found.to_json()) == found
     assert next(iter(found.comparison)).delta == pytest.approx(found.change.system, abs=1e-12)
     text = lines(rankscope("history", "diff", "1", "bm25").out)
-    assert "run 4 is better" in text
+    assert "Run 4 is better" in text
     assert "The labels moved the number by" in text
     assert "k1 0.9 to 1.2" in text
     other = lines(rankscope("history", "diff", "--margin", "0.05", "bm25", "dense").out)
@@ -249,7 +255,7 @@ def test_tags(rankscope, store):
         (["--collection", "nope"], "the store has no runs on 'nope'"),
         (["--qrels", "77"], "the store has no qrels '77'"),
         (["-m", "nDCQ"], "nDCQ"),
-        (["show", "1", "--margin", "0.1"], "--margin goes with `rankscope history diff`"),
+        (["show", "1", "--margin", "0.1"], "--margin goes with `rankscope history` and `rankscope history diff`"),
         (["tag", "--last", "3"], "--last goes with `rankscope history`"),
     ],
 )
@@ -302,3 +308,69 @@ def test_after_runs_of_a_project(rankscope, folder, monkeypatch):
     assert "function searching" in text
     assert "run 1 to run 2" in text
     assert rankscope("history", "diff", "mine~1", "mine").code == 0
+
+
+@pytest.mark.usefixtures("store")
+class TestWhatIsAskedFor:
+    def test_the_newest_run_alone_is_not_the_only_one(self, rankscope):
+        said = lines(rankscope("history", "--system", "bm25", "--last", "1").out)
+        assert "Only its newest run is asked for; there are 3 earlier to compare it with." in said
+        assert "There is one run of it so far" in lines(rankscope("history", "--system", "dense", "--last", "1").out)
+
+    def test_earlier_judgments_are_not_those_of_today(self, rankscope):
+        """Without other0, the newest runs have RR 1/2 on two of three queries, and 1/4 on the others."""
+        for arguments in (["history", "--qrels", "1", "--details"], ["history", "--qrels", "1", "-o", "old.md"]):
+            done = rankscope(*arguments)
+            said = lines(done.out or Path("old.md").read_text())
+            assert "today" not in said
+            assert "under judgments 1" in said
+        assert "judgments of today" in rankscope("history").out
+
+    def test_a_file_is_named_once(self, rankscope, folder):
+        done = rankscope("history", "-o", "a.html", "-o", "b.json")
+        assert (done.code, "-o is given twice: a.html and b.json" in done.err) == (2, True)
+        assert not (folder / "a.html").exists()
+
+    def test_a_diff_names_the_queries_that_moved(self, rankscope):
+        """From the third run to the fourth, of 40 queries 26 rise from rank 4 to 2, and one falls from 3 to 4.
+
+        On the first 20 other0 at rank 1 is relevant, so that nothing changes there.
+        """
+        found = RunChange.from_json(rankscope("history", "diff", "3", "4", "--format", "json").out)
+        assert [len(found.losses), len(found.gains)] == [0, 5]
+        assert {(change.a, change.b) for change in found.gains} == {(0.25, 0.5)}
+        assert found.gains[0].text == f"text of {found.gains[0].query}"
+        said = rankscope("history", "diff", "3", "4").out
+        # 20 to 39 without the multiples of 3: 21, 24, 27, 30, 33, 36, 39
+        assert "13 queries got better; the 5 that changed most" in said
+        assert f"text of {found.gains[0].query}" in said
+        rankscope("history", "diff", "4", "3", "-o", "change.html")
+        assert f"text of {found.gains[0].query}" in Path("change.html").read_text()
+
+
+def test_the_facts_are_of_the_main_and_the_best_system(rankscope, store):
+    """RR of bm25 is the best; others came later, the last of which the answer is about."""
+    for week, system in ((4, "late"), (5, "later")):
+        keep(store, ranking(lambda i: 9), week=week, system=system)
+    said = rankscope("history").out
+    assert [name for name in ("bm25", "dense", "late", "later") if f"  {name} today" in said] == ["bm25", "later"]
+
+
+def test_a_sentence_begins_with_a_capital(rankscope, store):
+    said = lines(rankscope("history", "diff", "1", "4").out)
+    assert "VERDICT Run 4 is" in said
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    "command",
+    [["history"], ["history", "--details"], ["history", "diff", "bm25~1", "bm25"], ["rescore"], ["leaderboard"]],
+)
+def test_tables_fit_where_the_text_is_piped(rankscope, monkeypatch, command):
+    def widest(columns: str) -> int:
+        monkeypatch.setenv("COLUMNS", columns)
+        return max(len(line) for line in rankscope(*command).out.splitlines() if line.startswith("  ──"))
+
+    whole = widest("300")
+    assert widest("") == widest("no number") == widest("80") <= 80
+    assert widest(f"{whole}") == whole

@@ -120,3 +120,19 @@ def test_an_empty_store_and_none(rankscope, store, monkeypatch, tmp_path_factory
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     done = rankscope("leaderboard")
     assert (done.code, "there is no store" in done.err) == (2, True)
+
+
+def test_a_system_without_a_place_may_have_the_best_value(rankscope, three):
+    """d is only on cook, where it has RR 1 as c has, and e only on bake, where nothing is as good as a."""
+    keep(three, "d", "cook", (1, 1))
+    keep(three, "e", "bake", (3, 3))
+    text = rankscope("leaderboard").out
+    words = " ".join(text.split())
+    assert "c has the best mean rank of the 3 on all collections (1.75)." in words
+    assert "counted among the systems that are on all collections" in words
+    assert "has the best value." not in words, "c has it as well"
+    rows = {line.split()[0]: line.split() for line in text.splitlines() if line[:3].strip() in set("abcde")}
+    assert rows["d"][-1] == rows["c"][-1] == "1.0000*"
+    assert rows["a"][-2] == "1.0000*"
+    keep(three, "c", "cook", (2, 2), day=9)
+    assert "On cook, d has the best value." in " ".join(rankscope("leaderboard").out.split())

@@ -51,7 +51,7 @@ def test_the_same_in_python():
         ("evaluate", "--docs FILE"),
         ("evaluate", "--queries FILE"),
         ("compare", "--queries FILE"),
-        ("report", "SCORES... score"),
+        ("report", "[SCORES...] score"),
     ],
 )
 def test_help_names_every_format(command, option):

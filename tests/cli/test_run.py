@@ -50,7 +50,7 @@ def test_json_follows_its_schema(run, small):
     record = json.loads(outcome.out)
     jsonschema.validate(record, run_schema())
     assert outcome.code == 1, "queries have failed"
-    assert "4 queries failed" in outcome.err
+    assert "4 queries of picky failed" in outcome.err
     assert record["n_failed"] == 4
     (collection,) = record["collections"]
     jsonschema.validate(collection["evaluation"], evaluate_schema())
@@ -265,7 +265,7 @@ def test_a_system_without_ids_of_docs_is_left_out(run, with_texts):
     words = "40 of 40 queries were answered with texts instead of ids of docs"
     assert f"error: texts is left out: {words}" in outcome.err
     assert 'such as "d0", then run again' in outcome.err
-    assert "4 queries failed" in outcome.err
+    assert "44 queries failed (texts: 40, picky: 4)" in outcome.err
     text = " ".join(outcome.out.split())
     assert f"CAUTION texts is left out: {words}" in text
     assert "picky vs one" in text

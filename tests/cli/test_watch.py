@@ -273,3 +273,16 @@ def test_every_goes_on_until_ctrl_c(project):
         process.communicate()
     assert [record["watched"][0]["run"] for record in records] == [1, 2]
     assert process.returncode == 130, said
+
+
+def test_no_target_begins_a_line_of_its_own(project):
+    from rankscope.cli.watch import lines_of
+    from rankscope.experiment.alerts import WatchedTarget
+    from rankscope.experiment.project import load_project
+    from rankscope.experiment.watch import WatchResult
+
+    write(project)
+    target = WatchedTarget(collection="c", system="s", target="t", outcome="failed", words="a\n::error::b")
+    found = WatchResult(rankscope="0", project="p", at="2026-01-01", dry_run=False, watched=(), targets=(target,))
+    lines = "\n".join(lines_of(found, load_project(project.folder))).splitlines()
+    assert "  FAIL  s on c: target 't': a\\n::error::b" in lines

@@ -116,10 +116,10 @@ def test_a_failed_message_is_tried_again_until_it_is_sent(log):
     _, first = watch(log, [mean(0.3)], "2026-11-01T09:00:00.000000+00:00", team, other)
     assert [(each.notifier, each.sent, each.attempts) for each in first] == [("team", False, 3), ("other", True, 1)]
     assert first[0].failure == "chat.example.org answered HTTP 503"
-    assert first[0].next_try == "2026-11-01T09:04:00.000000+00:00"  # the third wait of 60, 120, 240 s
-    _, early = watch(log, [mean(0.3)], "2026-11-01T09:03:59.000000+00:00", team, other)
+    assert first[0].next_try == "2026-11-01T09:01:00.000000+00:00"  # three attempts of one watch, then a minute
+    _, early = watch(log, [mean(0.3)], "2026-11-01T09:00:59.000000+00:00", team, other)
     assert early == ()
-    _, later = watch(log, [mean(0.3)], "2026-11-01T09:04:00.000000+00:00", team, other)
+    _, later = watch(log, [mean(0.3)], "2026-11-01T09:01:00.000000+00:00", team, other)
     assert [(each.notifier, each.sent, each.attempts) for each in later] == [("team", True, 5)]
     assert watch(log, [mean(0.3)], TIMES[5], team, other)[1] == ()
     assert (len(team.notices), len(other.notices)) == (1, 1)
@@ -127,7 +127,7 @@ def test_a_failed_message_is_tried_again_until_it_is_sent(log):
 
 def test_the_wait_doubles_and_has_an_end():
     at = "2026-11-01T00:00:00.000000+00:00"
-    waits = [next_try(n, at)[11:16] for n in (1, 2, 3, 4, 9, 50)]
+    waits = [next_try(3 * n_watches, at)[11:16] for n_watches in (1, 2, 3, 4, 9, 50)]
     assert waits == ["00:01", "00:02", "00:04", "00:08", "04:16", "06:00"]
 
 

@@ -119,7 +119,7 @@ def test_evaluate_and_compare_keep_only_where_there_is_a_store(files, capsys):
     assert main(["evaluate", "qrels.txt", "one.run", "-m", "RR", "--store", "."]) == 0
     assert "stored: one " in capsys.readouterr().err
     assert main(["compare", "qrels.txt", "one.run", "two.run", "-m", "RR"]) == 0
-    assert "stored: one " in capsys.readouterr().err
+    assert "stored: two " in capsys.readouterr().err
     with rs.open_store() as store:
         one, two = store.runs.list()
         assert {one.system, two.system} == {"one", "two"}

@@ -194,7 +194,7 @@ class TestCounts:
         monkeypatch.chdir(small.folder)
         assert main.main(["run"]) == 1
         shown = capsys.readouterr()
-        assert "1 query failed; run again to ask for it only" in shown.err
+        assert "1 query of but_one failed; run again to ask for it only" in shown.err
         words = " ".join(shown.out.split())
         assert "but_one: 1 of 12 queries failed and counts 0." in words
         assert "Running again asks only for this one." in words

@@ -141,7 +141,11 @@ ONE = '[[targets]]\nname = "one"\nquery = "q"\n'
         (f'{ONE}doc = "d"\ntop = 1\nstratum = {{a = 1}}\n', "has doc, with which stratum does not go", ""),
         (f'{ONE}measure = "nDCG@10"\n', "has measure, which needs one limit", "at_least"),
         (f'{ONE}measure = "nDCG@10"\nat_least = 1\nat_most = 1\n', "needs one limit", ""),
-        (f'{ONE}measure = "nDCG@10"\nat_least = nan\n', "needs one limit", ""),
+        (
+            f'{ONE}measure = "nDCG@10"\nat_least = nan\n',
+            "at_least is nan, which is no number to reach",
+            "at_least = 0.5",
+        ),
         (f'{ONE}measure = "nDGC@10"\nat_least = 1\n', "targets.toml:1: target 'one': ", "nDCG"),
         (f'{ONE}measure = "nDCG@10"\nat_least = 1\ntop = 3\n', "has measure, with which top does not go", ""),
         (f'{ONE}never = "d"\nweight = 0\n', "weight is 0, but must be a number above 0", ""),

@@ -118,6 +118,36 @@ def test_a_drop_is_opened_stays_and_recovers(watched):
     assert len(watched.team.notices) == 2
 
 
+def test_the_same_drop_is_found_again_after_it_has_recovered(watched):
+    """The runs of the first drop are no part of the band: else most of the last runs would be bad ones."""
+    for _ in range(6):
+        watched.watch(2)
+    assert watched.watch(12).opened
+    for _ in range(5):
+        assert not watched.watch(12).opened
+    assert watched.watch(2).recovered
+    mean = only(watched.watch(2))
+    assert mean.history == (1, 2, 3, 4, 5, 6, 13)
+    assert mean.notes == ("search on small: 6 runs made while an alert was open are no part of the history.",)
+    again = watched.watch(12)
+    assert again.has_drop
+    assert len(again.opened) == 1
+    assert only(again).history == (1, 2, 3, 4, 5, 6, 13, 14)
+    watched.watch(12)
+    accept(watched.store)  # of what was accepted, the newest run is where history begins
+    assert only(watched.watch(12)).history == (16,)
+
+
+def test_without_a_band_a_run_of_a_drop_is_not_the_run_before(watched):
+    watched.watch(2)
+    assert watched.watch(18).opened
+    watched.watch(18)
+    assert watched.watch(2).recovered
+    again = watched.watch(18)
+    assert only(again).baseline.run == 4
+    assert again.opened
+
+
 def test_without_a_band_or_a_tag_it_is_compared_with_the_run_before(watched):
     first = watched.watch(0)
     assert (only(first).baseline, first.has_drop) == (None, False)
@@ -243,9 +273,20 @@ def test_the_result_is_read_back_as_it_was(watched):
     assert WatchResult.from_json(found.to_json()) == found
 
 
-def test_runs_after_the_one_that_is_watched_are_no_history(watched):
+def test_the_newest_run_is_the_one_that_was_stored_last(watched):
+    for n in (2, 4, 3, 2, 6, 3):
+        watched.add(n)
+    watched.day = 0  # a clock that was set back
+    found = only(watched.watch(8))
+    assert (found.run, found.history) == (7, (1, 2, 3, 4, 5, 6))
+
+
+def test_runs_that_are_dated_in_the_future_are_history_all_the_same(watched):
+    watched.day = 200
     for n in (2, 4, 3, 2, 6, 3):
         watched.add(n)
     watched.day = 0
-    found = watched.watch(8)  # stored last, but the oldest: the newest run is the one of today
-    assert only(found).run == 6
+    found = watched.watch(8)
+    assert found.has_drop
+    assert only(found).history == (1, 2, 3, 4, 5, 6)
+    assert only(found).notes == ("search on small: 6 earlier runs are dated in the future. Was a clock wrong?",)

@@ -228,6 +228,13 @@ CASES: dict[str, list[Case]] = {
         Case(("store", "backup", "b.db", "--force"), put_store, ("b.db",), dense=2),
         Case(("store", "export", "out"), put_store, dense=1),
     ],
+    "user": [
+        Case(("user", "list"), put_store, dense=2),
+        Case(("user", "add", "ada", "owner", "--no-password"), put_store, varying=STORED, dense=2),
+    ],
+    "serve": [
+        Case(("serve", "--check", "--port", "0"), put_store, varying=("standard-output", ".rankscope/*"), dense=2)
+    ],
     "collection": [
         Case(("collection", "show", "small", "--format", "json"), put_collection),
         Case(("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo"), put_ontology),

@@ -51,7 +51,7 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "rename": (DAMAGED, FULL, QUOTA),
     "close": (DAMAGED, FULL, QUOTA),
 }
-MEMORY, ROOM = "memory", "room"
+MEMORY, ROOM, WAYS = "memory", "room", "ways"
 ROOMS = [n << 18 for n in (0, 1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256)]
 """How many bytes more than it has a process may take: up to 64 MB."""
 READING_AND_WRITING = ("/rankscope/io/", "/rankscope/experiment/", "/rankscope/data/")
@@ -168,6 +168,8 @@ class Harness:
             return lambda: 0
         if fault.kind == MEMORY:
             return fail_in_python(fault.call)
+        if fault.kind == WAYS:
+            return note_ways(self.notes / "ways")
         if fault.kind == ROOM:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
             limit = pages * resource.getpagesize() + fault.call
@@ -190,6 +192,17 @@ class Harness:
             again = self.call(self.case.arguments)
             found += [f"{fault}, then undisturbed: {problem}" for problem in self.judge(again, ())]
         return done.fired, found
+
+    def memory_calls(self) -> list[int]:
+        """Return the calls of Python functions to let fail: of each way to a function the first, second and last one.
+
+        A loop over rows comes the same way to the same function thousands of times, and what it does then is the same.
+        """
+        self.anew(Fault(WAYS, 0))
+        calls: dict[str, list[int]] = {}
+        for call, way in enumerate((self.notes / "ways").read_text().split(), 1):
+            calls.setdefault(way, []).append(call)
+        return sorted({call for taken in calls.values() for call in (*taken[:2], taken[-1])})
 
     def judge(self, done: Outcome, codes: tuple[int, ...]) -> Iterator[str]:
         if "Traceback" in done.stderr or "Exception ignored" in done.stderr or done.code < 0:
@@ -227,14 +240,7 @@ def fail_in_python(call: int):
 
     def count(frame: FrameType, event: str, _: object) -> None:
         nonlocal n_calls
-        is_generator = (
-            frame.f_code.co_flags & inspect.CO_GENERATOR
-        )  # called to be thrown away, too: Python hides what fails
-        if (
-            event == "call"
-            and not is_generator
-            and any(part in frame.f_code.co_filename for part in READING_AND_WRITING)
-        ):
+        if event == "call" and reads_or_writes(frame):
             n_calls += 1
             if n_calls == call:
                 sys.setprofile(None)
@@ -242,6 +248,34 @@ def fail_in_python(call: int):
 
     sys.setprofile(count)
     return lambda: int(n_calls >= call)
+
+
+def note_ways(place: Path):
+    """Write down by which way, all callers with their lines, each call of a function that reads or writes is reached."""
+    ways: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and reads_or_writes(frame):
+            way = []
+            caller: FrameType | None = frame
+            while caller is not None:
+                way.append((id(caller.f_code), caller.f_lineno))
+                caller = caller.f_back
+            ways.append(str(hash(tuple(way))))
+
+    def end() -> int:
+        sys.setprofile(None)
+        place.write_text(" ".join(ways))
+        return 1
+
+    sys.setprofile(note)
+    return end
+
+
+def reads_or_writes(frame: FrameType) -> bool:
+    if frame.f_code.co_flags & inspect.CO_GENERATOR:  # called to be thrown away, too: Python hides what fails
+        return False
+    return any(part in frame.f_code.co_filename for part in READING_AND_WRITING)
 
 
 def files_in(folder: Path) -> Files:
@@ -276,10 +310,10 @@ def faults(harness: Harness, *, every: bool) -> Iterator[tuple[bool, list[str]]]
             yield from tried
             if not any(fired for fired, _ in tried):
                 break
-    for call in calls(every=every, dense=2):
+    for call in harness.memory_calls() if every else calls(every=False, dense=2):
         tried_once = harness.problems(Fault(MEMORY, call))
         yield tried_once
-        if not tried_once[0]:
+        if not tried_once[0] and not every:
             break
     for room in ROOMS if every else ROOMS[1::5]:
         yield harness.problems(Fault(ROOM, room))

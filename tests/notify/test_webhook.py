@@ -52,6 +52,22 @@ def test_refusal_is_said_without_the_address(status):
     assert "\x1b" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["no team for SECRETPART", "key=s3cret/key here", "?key=s3cret%2Fkey", "token t0ken-long is old", "secretpart?"],
+)
+def test_no_part_of_the_address_is_shown(said):
+    reply = Said(said.encode(), status=403)
+    with Loopback(lambda _: reply) as server, pytest.raises(NotifyError) as caught:
+        WebhookNotifier(
+            url=f"{server.url}/services/T0/SECRETPART?v=1&key=s3cret%2Fkey",
+            headers={"Authorization": "Bearer t0ken-long"},
+        ).send(NOTICE)
+    assert "(hidden)" in str(caught.value)
+    for part in ("secretpart", "s3cret", "t0ken-long"):
+        assert part not in str(caught.value).lower()
+
+
 def test_redirection_is_not_followed():
     reply = Said(b"", 302, {"Location": "/elsewhere"})
     with Loopback(lambda _: reply) as server, pytest.raises(NotifyError, match="302, a redirection"):

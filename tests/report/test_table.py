@@ -7,7 +7,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from rankscope.report.render import render_table
-from rankscope.report.table import Cell, Table, print_table, to_csv, transposed
+from rankscope.report.table import Cell, Table, plain_rows, print_table, to_csv, transposed, width_of
 
 ODD = 'a|b_c & 50% #1 $x {y} ~z ^w \\n "q", [red]'
 
@@ -83,3 +83,21 @@ def test_transposing_keeps_marks_and_notes(table):
     assert list(turned.header) == ["measure", ODD, "plain"]
     assert turned.rows[0][1].best
     assert turned.notes == table.notes
+
+
+def test_a_table_folds_at_blanks_and_never_cuts_a_number():
+    header = ["system", "first run", "printed then", "labels", "newest run, today", "change with its interval"]
+    cells = ["bm25", "run 1 of 2026-09-01", "0.6838", "+0.0081", "0.8466", "-0.292 [-0.396, -0.189]"]
+    table = Table(header, [[Cell(text) for text in cells], [Cell(text) for text in ["検索", *cells[1:]]]], 2)
+    whole = list(plain_rows(table))
+    assert max(map(width_of, whole)) > 80
+    assert list(plain_rows(table, width=200)) == whole
+    for width in (80, 76, 72):
+        lines = list(plain_rows(table, width=width))
+        assert max(map(width_of, lines)) <= width
+        assert sum("[-0.396, -0.189]" in line for line in lines) == 2
+        assert all(any(word in line.split() for line in lines) for text in (*header, *cells) for word in text.split())
+    wider = list(plain_rows(table, width=84))
+    assert any("run 1 of 2026-09-01" in line and "-0.292 [-0.396, -0.189]" in line for line in wider)  # headings first
+    narrow = list(plain_rows(table, width=1))
+    assert {word for line in narrow for word in line.split()} >= {"2026-09-01", "+0.0081", "-0.189]", "検索"}

@@ -1,6 +1,7 @@
 """Forks processes that write to a store, and kills them at random moments; prints what they were told is kept.
 
     python killing.py write ADDRESS FOLDER SEED     4 processes make 200 writes; each is killed several times
+    python killing.py judge ADDRESS FOLDER SEED     4 processes of 5 threads add 400 judgments; each is killed, too
     python killing.py create ADDRESS FOLDER SEED    processes that make the store are killed
     python killing.py together ADDRESS              4 processes make the store at once
     python killing.py unprivileged ADDRESS          what a user without the right to write may do
@@ -21,6 +22,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ from rankscope.errors import RankscopeError
 from rankscope.store import open_store
 
 WRITERS, WRITES, LIVES = 4, 50, 8
+THREADS, JUDGMENTS = 5, 100
 NOBODY = 65534
 
 
@@ -70,14 +73,33 @@ def write(address: str, notes: Path, writer: int) -> None:
             stream.write(f"{kept}\n".encode())
 
 
-def kill_writers(address: str, folder: Path, seed: int) -> dict[str, Any]:
+def judge(address: str, notes: Path, writer: int) -> None:
+    """Let threads add judgments at once, so that several are in one transaction; each is noted when it is kept."""
+    done = set(notes.read_text().splitlines()) if notes.exists() else set()
+    names = [str(uuid.uuid5(uuid.NAMESPACE_URL, f"{writer}/{i}")) for i in range(JUDGMENTS)]
+
+    def add(name: str) -> None:
+        if name not in done:
+            source = JudgmentSource("person", id=str(writer))
+            store.judgments.add(SingleJudgment(query="q1", doc=name, source=source, grade=1.0, uuid=name))
+            stream.write(f"{name}\n".encode())
+
+    with (
+        open_store(address, timeout_s=120) as store,
+        notes.open("ab", buffering=0) as stream,
+        ThreadPoolExecutor(THREADS) as pool,
+    ):
+        list(pool.map(add, names))
+
+
+def kill_writers(work: Callable[[str, Path, int], None], address: str, folder: Path, seed: int) -> dict[str, Any]:
     moments = random.Random(seed)
     kills, lives = 0, dict.fromkeys(range(WRITERS), 0)
     running: dict[int, tuple[int, float]] = {}
 
     def begin(writer: int) -> None:
         lives[writer] += 1
-        child = start(lambda: write(address, folder / f"{writer}.txt", writer))
+        child = start(lambda: work(address, folder / f"{writer}.txt", writer))
         until = moments.uniform(0, 0.6) if lives[writer] <= LIVES else 1e9
         running[child] = writer, time.monotonic() + until
 
@@ -144,8 +166,9 @@ def without_rights(address: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     action, address, *more = sys.argv[1:]
-    if action == "write":
-        print(json.dumps(kill_writers(address, Path(more[0]), int(more[1]))))
+    if action in ("write", "judge"):
+        work = {"write": write, "judge": judge}[action]
+        print(json.dumps(kill_writers(work, address, Path(more[0]), int(more[1]))))
     elif action == "create":
         print(json.dumps(kill_makers(address, int(more[0]))))
     elif action == "together":

@@ -174,6 +174,7 @@ FACTS = st.builds(
         failed=st.lists(IN_JSON).map(tuple),
         note=IN_JSON,
         latency_ms=st.one_of(st.none(), st.dictionaries(IN_JSON, st.floats(allow_nan=False, allow_infinity=False))),
+        costs=st.dictionaries(IN_JSON, st.floats(allow_nan=False, allow_infinity=False)),
     ),
 )
 

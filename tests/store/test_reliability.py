@@ -16,11 +16,14 @@ import pytest
 import sqlalchemy as sa
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small_store import fill, ranked, run_facts
+from small_store import fill, make_first_tables, ranked, run_facts
 
+import rankscope as rs
+from rankscope.align.policies import Policies
 from rankscope.cli.exit_codes import UNFINISHED, WRONG_INPUT, code_of_error
 from rankscope.cli.main import main
 from rankscope.errors import InputError, OptionError, RankscopeError, UnfinishedError
+from rankscope.measures.parse import parse_measures
 from rankscope.store import engine as engine_module
 from rankscope.store import open_store
 from rankscope.store.check import check_store
@@ -68,6 +71,18 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(store_address, tmp
         for writer in range(4):
             one = store.runs.find(done["noted"][writer][0])
             assert store.runs.ranking(one) == ranked(writer * 1000, depth=50)
+
+
+@pytest.mark.slow
+def test_no_acknowledged_judgment_is_lost_when_threads_that_add_them_are_killed(store_address, tmp_path):
+    done = forked("judge", store_address, tmp_path, SEED)
+    assert done["failures"] == []
+    assert done["kills"] >= 5
+    with open_store(store_address) as store:
+        kept = [each.judgment.uuid for each in store.judgments.list()]
+        assert check_store(store).findings == ()
+    assert len(kept) == len(set(kept)) == 400
+    assert {name for names in done["noted"] for name in names} == set(kept)
 
 
 @pytest.mark.slow
@@ -125,6 +140,27 @@ def test_a_newer_store_is_refused(store_address):
         assert store.runs.list() == (kept,)
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_store_of_the_first_version_is_brought_up_to_date(empty_address, kind):
+    address = empty_address(kind)
+    make_first_tables(address)
+    with pytest.raises(InputError, match="has the tables of an older version, and may only be read"):
+        open_store(address, read_only=True)
+    with open_store(address) as store:
+        assert list(store.judgments.guidelines().values()) == ["old"]
+        assert store.jobs.add("/rankscope.toml", {}, who="ada").number == 1
+        assert store.users.list() == ()
+        with store.reading() as connection:
+            facts = dict(connection.execute(sa.select(meta)).all())
+        assert (facts["schema"], facts["store_id"]) == (engine_module.SCHEMA_VERSION, "a" * 32)
+        assert check_store(store).findings == ()
+    if kind == "sqlite":
+        kept = Path(address).with_name(f"store.db.before-{engine_module.SCHEMA_VERSION}")
+        with sqlite3.connect(kept) as copy:
+            assert copy.execute("SELECT version_num FROM alembic_version").fetchone() == ("0001",)
+            assert copy.execute("SELECT text FROM guideline").fetchone() == ("old",)
+
+
 def test_the_database_of_another_program_is_refused(empty_address):
     address = empty_address("postgresql")
     plain = engine_module.connect(engine_module.location_of(address), read_only=False)
@@ -164,10 +200,121 @@ def test_a_file_that_is_none(tmp_path):
     assert (tmp_path / "notes.txt").read_text().startswith("my notes")
 
 
-def test_an_empty_file_was_left_by_a_kill(tmp_path):
-    (tmp_path / "store.db").touch()
-    with open_store(tmp_path / "store.db") as store:
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_that_lost_all_of_its_bytes_is_no_new_store(full, create):
+    full.write_bytes(b"")
+    with pytest.raises(InputError, match=r"is empty: it has lost all that was in it") as caught:
+        open_store(full, create=create)
+    assert "store restore BACKUP" in caught.value.hint
+    assert "remove the file" in caught.value.hint
+    assert full.read_bytes() == b""
+
+
+def test_what_a_kill_left_of_a_new_store_is_passed_over(tmp_path):
+    (tmp_path / "store.db.new.half").write_bytes(b"half")
+    (tmp_path / "store.db-wal").write_bytes(b"of a file that was removed")
+    with open_store(tmp_path / "store.db", create=True) as store:
         assert store.runs.list() == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["store.db"]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_database_with_other_tables_is_left_alone(empty_address, kind, capsys):
+    address = empty_address(kind)
+    location = engine_module.location_of(address)
+    if location.path is not None:
+        location.path.parent.mkdir()
+        location.path.touch()
+    plain = engine_module.connect(location, read_only=False)
+    with plain.connect() as connection:
+        connection.execute(sa.text("CREATE TABLE bookmarks (id INTEGER)"))
+        connection.execute(sa.text("CREATE TABLE run (id INTEGER)"))
+        connection.commit()
+    for given in ({"create": True}, {}, {"read_only": True}):
+        with pytest.raises(InputError, match=r"is not a store of Rankscope: .* \(bookmarks\)"):
+            open_store(address, **given)
+    assert main(["store", "check", "--store", address]) == WRONG_INPUT
+    assert "no tables yet" not in capsys.readouterr().err
+    with plain.connect() as connection:
+        assert sorted(sa.inspect(connection).get_table_names()) == ["bookmarks", "run"]
+    plain.dispose()
+
+
+@pytest.mark.parametrize("table", ["alembic_version", "tag", "run", "alert"])
+def test_a_lost_table_is_damage_and_no_hint_leads_in_a_circle(full, capsys, table):
+    with sqlite3.connect(full) as plain:
+        plain.execute("PRAGMA foreign_keys=OFF")
+        plain.execute(f"DROP TABLE {table}")
+    assert main(["store", "check", "--store", str(full)]) in (1, WRONG_INPUT)
+    printed = capsys.readouterr()
+    assert "rankscope store check" not in printed.err + printed.out
+    assert "rankscope store restore BACKUP" in printed.err + printed.out
+    if table in ("tag", "run"):
+        assert f"table {table}: it is missing" in printed.out
+        assert main(["history", "--store", str(full)]) == WRONG_INPUT
+        assert f"is damaged: no such table: {table}" in capsys.readouterr().err
+
+
+@pytest.fixture
+def read_only_folder(tmp_path):
+    """Return a folder on a file system of its own, and what makes that read-only."""
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield folder, lambda: subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_read_only_file_system_can_be_looked_at(read_only_folder, capsys):
+    """Under a measure and judgments that the store has no scores of."""
+    folder, make_read_only = read_only_folder
+    path, labels = folder / "store.db", folder / "new.qrels"
+    with open_store(path, create=True) as store:
+        fill(store)
+    labels.write_text("q1 0 d2 1\nq2 0 d2 1\n")
+    make_read_only()
+    for words in (
+        ["history"], ["history", "-m", "AP"], ["history", "diff", "1", "2"], ["history", "show", "1"],
+        ["history", "tag"], ["rescore", "-m", "RR@5"], ["leaderboard"], ["store", "check"],
+        ["rescore", "--qrels", str(labels), "-m", "RR@5"],
+    ):  # fmt: skip
+        assert main([*words, "--store", str(path)]) == 0, (words, capsys.readouterr().err)
+    capsys.readouterr()
+    for words in (["history", "tag", "best", "1"], ["store", "gc"]):
+        assert main([*words, "--store", str(path)]) == UNFINISHED
+        assert "file system is read-only" in capsys.readouterr().err
+
+
+def test_scores_of_a_read_only_store_are_those_of_any_other(full):
+    with open_store(full) as store:
+        runs, qrels = store.runs.list(), store.qrels.find("small")
+        kept = {name: store.scores.of(runs[0], qrels, parse_measures(name)) for name in ("nDCG@10", "AP")}
+        store.scores.drop()
+    labels = rs.Qrels({"q1": {"d2": 1}})
+    with open_store(full, read_only=True) as store:
+        for name, known in kept.items():
+            found = store.scores.of(runs[0], qrels, parse_measures(name))[name]
+            assert found.summary == known[name].summary
+            assert found.query_ids == known[name].query_ids
+            assert found.vector.values.tolist() == known[name].vector.values.tolist()
+        held = store.qrels.add(labels, name="small")
+        assert store.qrels.find("small") == held
+        assert store.qrels.judgments(held) == labels
+        assert store.scores.means(runs, held, parse_measures("AP")[0]).keys() == {run.number for run in runs}
+    with open_store(full) as store:
+        assert store.qrels.list() == (qrels,)
+        assert store.scores.lacking(runs, qrels, parse_measures("AP"), Policies())
+
+
+def test_a_folder_on_a_read_only_file_system_gets_no_store(read_only_folder, capsys):
+    folder, make_read_only = read_only_folder
+    make_read_only()
+    with pytest.raises(UnfinishedError, match="its file system is read-only"):
+        open_store(folder / "new" / "store.db", create=True)
 
 
 def flip(path: Path, at: int) -> None:
@@ -180,7 +327,8 @@ def test_a_flipped_byte_anywhere_in_the_file_is_no_crash(full, capsys):
     """Found as a finding (1) or an error (2, 3); only in room that nothing uses may it go unnoticed (0)."""
     whole = full.read_bytes()
     noticed = 0
-    for at in range(120, len(whole), len(whole) // 12):
+    used = [at for at, byte in enumerate(whole) if byte and at >= 120]  # most of a small file is room for more
+    for at in used[:: len(used) // 12]:
         full.write_bytes(whole)
         for ending in ("-wal", "-shm"):
             full.with_name(full.name + ending).unlink(missing_ok=True)
@@ -284,6 +432,8 @@ def test_mounts_are_found_by_where_a_link_leads(tmp_path, monkeypatch):
     ("address", "code", "said"),
     [
         ("postgresql://me:hidden@127.0.0.1:1/x", UNFINISHED, "does not answer as it should"),
+        ("postgresql://me@127.0.0.1:1/x?password=hidden", UNFINISHED, "does not answer as it should"),
+        ("postgresql:///x?host=127.0.0.1&port=1&sslpassword=hidden", UNFINISHED, "does not answer as it should"),
         ("mysql://me:hidden@h/x", WRONG_INPUT, "mysql is no database that a store can be in"),
         ("postgresql://me:hidden@h:port/x", WRONG_INPUT, "the address of the store cannot be read"),
     ],

@@ -80,7 +80,7 @@ def target_of(args: argparse.Namespace) -> str:
 
 def saved(args: argparse.Namespace) -> BaselineManifest:
     from rankscope.experiment.baseline import save_baseline
-    from rankscope.experiment.gating import files_to_keep, runs_to_keep
+    from rankscope.experiment.current_runs import files_to_keep, runs_to_keep
     from rankscope.experiment.project import load_project
 
     if options.names_project(args.files):
@@ -122,5 +122,6 @@ def lines_of(manifest: BaselineManifest, folder: str, *, is_new: bool) -> list[s
         for one in collection.runs:
             mean = "" if one.mean is None else f"  {measure.name} {one.mean:.4f}"
             timed = "" if one.latency is None else f", {one.latency.n:,} queries timed"
+            timed += f", the first of {len(one.further) + 1} repetitions" if one.further else ""
             lines.append(f"    {one.system}{mean}  {one.ranking.file} ({one.ranking.bytes:,} bytes{timed})")
     return [*lines, f"commit it: git add {folder}"] if is_new else [*lines, "every file is what was saved"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shlex
@@ -11,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
 from rankscope.errors import shorten
-from rankscope.systems.secrets import HIDDEN, SECRET_NAMES, Secrets, url_without_secrets
+from rankscope.systems.secrets import HIDDEN, SECRET_NAMES, secrets_of_environment, url_without_secrets
 
 
 def bug_lines(error: BaseException, given: Sequence[str]) -> list[str]:
@@ -28,11 +27,6 @@ def bug_lines(error: BaseException, given: Sequence[str]) -> list[str]:
 
 def traceback_text(error: BaseException) -> str:
     return secrets_of_environment().hide("".join(traceback.format_exception(error)))
-
-
-def secrets_of_environment() -> Secrets:
-    values = {name: value for name, value in os.environ.items() if value.strip() and SECRET_NAMES.search(name)}
-    return Secrets(values, frozenset(values))
 
 
 def without_secrets(given: Sequence[str]) -> Iterator[str]:

@@ -116,7 +116,9 @@ def run(args: argparse.Namespace) -> int:
             options.write_cases(cases_of(checked), stream, command="check")
         else:
             everything = args.details or (form == "text" and options.is_file(args.output))
-            options.write_report(lambda **_: report, form, stream, details=everything)
+            options.write_report(
+                lambda **_: report, form, stream, details=everything, table_width=options.text_width(stream)
+            )
     if options.is_file(args.output):
         options.say_in_short(report, {}, args.output)
     return checked.exit_code

@@ -6,6 +6,9 @@ one, to try the commands on.
 
 --podcast, --doctors, --hpo and --recipes each tell another story end to end, in less than a minute: data, project file,
 report and charts are left in a folder, and every command is shown with what it printed.
+
+--serve keeps what was measured in a store in that folder, and opens the page on it (docs/serve.md). Given again, it
+opens what is there.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from pathlib import Path
 from rankscope.analysis.explain import explain
 from rankscope.cli.exit_codes import FINE
 from rankscope.demo import QRELS, RUNS, demo_file
-from rankscope.errors import OptionError
+from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import evaluate
 from rankscope.io.files import write_text
 from rankscope.io.write import errors_of_writing
@@ -35,6 +38,7 @@ examples:
   rankscope demo --folder my-first-benchmark
   rankscope demo --podcast
   rankscope demo --doctors --folder my-doctors
+  rankscope demo --serve                  the same, then the page in the browser
   rankscope demo --files recipes && cd recipes && rankscope evaluate qrels.txt bm25.run dense.run"""
 
 STORIES_IN_WORDS = {
@@ -75,15 +79,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stories = parser.add_mutually_exclusive_group()
     for name, what in STORIES_IN_WORDS.items():
         stories.add_argument(f"--{name}", dest="story", action="store_const", const=name, help=what)
+    parser.add_argument("--serve", action="store_true", help="then open the page on what was measured, in the browser")
     parser.add_argument("--files", metavar="FOLDER", help="write the smaller example's files into a folder instead")
 
 
 def run(args: argparse.Namespace) -> int:
     needed = NEEDED[1:] if args.story == "recipes" else NEEDED
     missing = [name for name in needed if find_spec(name) is None]
+    if args.serve and args.files is None:
+        return serve_demo(args, missing)
     if args.files is not None:
-        for given, option in ((args.story, f"--{args.story}"), (args.folder, "--folder")):
-            if given is not None:
+        for given, option in ((args.story, f"--{args.story}"), (args.folder, "--folder"), (args.serve, "--serve")):
+            if given:
                 raise OptionError(f"--files writes files and shows nothing, so {option} makes no sense with it")
         write_files(Path(args.files))
     elif args.story is not None and not (args.story == "recipes" and missing):
@@ -97,6 +104,48 @@ def run(args: argparse.Namespace) -> int:
     else:
         show_benchmark(Path(args.folder or "rankscope-demo"))
     return FINE
+
+
+def serve_demo(args: argparse.Namespace, missing: list[str]) -> int:
+    """Measure where nothing was measured in the folder yet, keep it in a store there, and open the page on it."""
+    from rankscope.cli.serve import PORT, listening, serve
+    from rankscope.web.serving import PageServer, ServeOptions, open_library
+
+    if missing:
+        extras = "web,systems" if args.story == "recipes" else "web,systems,hpo"
+        raise OptionError(f"the page of the demo needs {', '.join(missing)}", hint=f'pip install "rankscope[{extras}]"')
+    folder = Path(args.folder or (f"{args.story}-demo" if args.story else "rankscope-demo"))
+    if not (folder / "rankscope.toml").is_file():
+        if args.story is not None:
+            from rankscope.cli.demo_stories import STORIES, tell
+
+            tell(STORIES[args.story], folder)
+        else:
+            show_benchmark(folder)
+    keep_results(folder)
+    library = open_library(str(folder), str(folder))
+    try:
+        try:
+            listener = listening("127.0.0.1", PORT)
+        except InputError:  # another page is open there
+            listener = listening("127.0.0.1", 0)
+        with listener:
+            serve(PageServer(library, listener, ServeOptions()), opens=True)
+    finally:
+        library.store.close()
+    return FINE
+
+
+def keep_results(folder: Path) -> None:
+    """Keep what was measured in a store in the folder, whatever store is named elsewhere; no query is asked again."""
+    from rankscope.experiment.keep import keep_benchmark
+    from rankscope.experiment.project import load_project
+    from rankscope.experiment.runner import RunOptions, run_project
+    from rankscope.store import open_store
+
+    project = load_project(folder)
+    with open_store(folder, create=True) as store:
+        keep_benchmark(store, project, run_project(project, RunOptions(command="rankscope demo --serve")))
 
 
 def show_benchmark(folder: Path) -> None:
@@ -131,6 +180,7 @@ Next:
   cd {folder} && rankscope run    change rankscope.toml first: only what changed is asked again
   rankscope collection show {folder}/hpo
   rankscope diagnose {folder}/hpo/qrels/test.tsv {folder}/results/runs/hpo/bm25.trec.gz
+  rankscope demo --serve                  the same as pages in the browser: queries, comparisons, history
   rankscope demo --podcast                another story; --doctors, --hpo and --recipes tell more
   rankscope init                          a project file for your own collection"""
     )

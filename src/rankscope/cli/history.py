@@ -32,7 +32,7 @@ OF_ACTIONS: dict[str, tuple[str | None, ...]] = {
     "system": (None,),
     "last": (None,),
     "qrels": (None, "diff"),
-    "margin": ("diff",),
+    "margin": (None, "diff"),
     "anyway": ("diff",),
     "remove": ("tag",),
     "details": (None,),
@@ -54,14 +54,15 @@ runs that were asked other queries are not compared, unless --anyway compares th
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", nargs="?", help="show, diff or tag; without it, the whole history")
     parser.add_argument("names", metavar="NAME", nargs="*", help="runs, or a tag and a run")
-    parser.add_argument("-m", "--measure", metavar="NAME", help="the measure (default: the one that decided last)")
+    parser.add_argument("-m", "--measure", metavar="NAME", help="the measure (default: that of the project)")
     parser.add_argument("--collection", metavar="NAME", help="the collection, where the store has several")
     only = "only this system; may be repeated"
     parser.add_argument("--system", action="append", default=[], metavar="NAME", help=only)
     parser.add_argument("--last", type=options.whole_number, metavar="N", help="only the newest N runs of each system")
     labels = "other judgments of the store than the newest: their number or the beginning of their hash"
     parser.add_argument("--qrels", metavar="NAME", help=labels)
-    parser.add_argument("--margin", type=float, metavar="X", help="with diff: the smallest difference that matters")
+    margin = "the smallest difference that matters (default: that of the project)"
+    parser.add_argument("--margin", type=float, metavar="X", help=margin)
     parser.add_argument("--anyway", action="store_true", help="with diff: compare runs that were asked other queries")
     parser.add_argument("--remove", action="store_true", help="with tag: take a tag away")
     options.add_store_option(parser)
@@ -71,14 +72,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from rankscope.store import open_store
+    from rankscope.store import open_store, open_to_look
 
     if args.action is not None and args.action not in ACTIONS:
         message = f"there is no action {args.action!r}; there are {', '.join(ACTIONS)}"
         raise OptionError(message, hint=did_you_mean(args.action, ACTIONS))
     refuse_what_has_no_place(args)
     form = options.chosen_format(args)
-    with open_store(args.store) as store:
+    moves_a_tag = args.action == "tag" and (args.names or args.remove)
+    with open_store(args.store) if moves_a_tag else open_to_look(args.store) as store:
         if args.action == "tag":
             return tag(store, args)
         if args.action == "show":
@@ -109,24 +111,18 @@ def whole_history(store: Store, args: argparse.Namespace, form: str) -> int:
         systems=args.system,
         last=args.last,
         qrels=args.qrels,
+        margin=args.margin,
         on_progress=progress,
     )
-    with options.output_to(args.output) as stream:
-        if form == "json":
-            stream.write(to_json(found, indent=1) + "\n")
-        else:
-            command = options.command_line(args)
-            report = options.write_report(
-                lambda with_figures, every_pair: report_of(
-                    found, command=command, with_figures=with_figures, every_run=every_pair
-                ),
-                form,
-                stream,
-                details=args.details,
-                to_file=options.is_file(args.output),
-            )
-            if options.is_file(args.output):
-                options.say_in_short(report, {}, args.output)
+    command = options.command_line(args)
+    options.write_result(
+        args,
+        form,
+        found,
+        lambda with_figures, every_pair: report_of(
+            found, command=command, with_figures=with_figures, every_run=every_pair
+        ),
+    )
     return FINE
 
 
@@ -149,7 +145,7 @@ def diff(store: Store, args: argparse.Namespace, form: str) -> int:
             stream.write(to_json(found, indent=1) + "\n")
         else:
             report = change_report(found, command=options.command_line(args))
-            options.write_report(lambda **_: report, form, stream, details=True)
+            options.write_report(lambda **_: report, form, stream, details=True, table_width=options.text_width(stream))
     options.say_where(args.output)
     return FINE
 
@@ -160,21 +156,31 @@ def show_run(store: Store, args: argparse.Namespace, form: str) -> int:
     [name] = wanted(args.names, 1, "show RUN")
     found = store.runs.find(name, collection=args.collection)
     tags = [tag for tag, number in store.tags.current().items() if number == found.number]
+    facts = facts_of(found, tags, store.runs.repetitions([found])[found.number])
     with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(found, indent=1) + "\n")
         elif form == "text":
-            facts = facts_of(found, tags)
             width = max(map(len, facts))
             show(*(f"{name:<{width}}  {value}" for name, value in facts.items()), file=stream)
         else:
-            report = facts_report(found.in_words, facts_of(found, tags), command=options.command_line(args))
-            options.write_report(lambda **_: report, form, stream, details=True)
+            report = facts_report(found.in_words, facts, command=options.command_line(args))
+            options.write_report(lambda **_: report, form, stream, details=True, table_width=options.text_width(stream))
     options.say_where(args.output)
     return FINE
 
 
-def facts_of(found: StoredRun, tags: Sequence[str]) -> dict[str, str]:
+def repetition_words(found: StoredRun, repetitions: Sequence[StoredRun]) -> str:
+    """Say which runs are the repetitions of one, or which one of several a run is."""
+    if found.details.repetition > 1:
+        return f"number {found.details.repetition} of {found.details.n_repetitions}"
+    if len(repetitions) == 1:
+        return ""
+    numbers = ", ".join(f"{each.number}" for each in repetitions)
+    return f"{len(repetitions)} (runs {numbers}): scores are means over all of them"
+
+
+def facts_of(found: StoredRun, tags: Sequence[str], repetitions: Sequence[StoredRun]) -> dict[str, str]:
     """Return what is known of a run, by name."""
     details, counts = found.details, {"judgments" if name == "qrels" else name: n for name, n in found.counts.items()}
     lines = {
@@ -183,6 +189,8 @@ def facts_of(found: StoredRun, tags: Sequence[str]) -> dict[str, str]:
         "tags": ", ".join(tags),
         "collection": f"{found.collection} ({', '.join(f'{n:,} {part}' for part, n in counts.items())})",
         "made": f"{found.started[:19].replace('T', ' ')} UTC",
+        "answers": f"those of {details.answers_of[:16]}, not asked again" if details.answers_of else "",
+        "repetitions": repetition_words(found, repetitions),
         "options": ", ".join(f"{key} = {value}" for key, value in found.config.items() if key != "type"),
         "docs asked for": "" if details.depth is None else f"{details.depth}",
         "latency": latency_words(details.latency_ms),

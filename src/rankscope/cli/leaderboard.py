@@ -10,7 +10,6 @@ import argparse
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
-from rankscope.records import to_json
 
 FORMATS = ("text", "markdown", "html", "latex", "json")
 EPILOG = """\
@@ -36,21 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from rankscope.experiment.leaderboard import leaderboard_of
     from rankscope.report.leaderboard import report_of
-    from rankscope.store import open_store
+    from rankscope.store import open_to_look
 
     form = options.chosen_format(args)
-    with open_store(args.store) as store:
+    with open_to_look(args.store) as store:
         board = leaderboard_of(
             store, measure=args.measure, collections=args.collection, systems=args.system, tag=args.tag
         )
-    with options.output_to(args.output) as stream:
-        if form == "json":
-            stream.write(to_json(board, indent=1) + "\n")
-        else:
-            report = report_of(board, command=options.command_line(args))
-            options.write_report(
-                lambda **_: report, form, stream, details=args.details, to_file=options.is_file(args.output)
-            )
-            if options.is_file(args.output):
-                options.say_in_short(report, {}, args.output)
+    command = options.command_line(args)
+    options.write_result(args, form, board, lambda **_: report_of(board, command=command))
     return FINE

@@ -50,6 +50,8 @@ _SUMMARIES = {
     "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
     "store": "look after what is kept: check, backup, restore, export, import, copy",
     "history": "show what became of systems over time, and what changed between two runs",
+    "serve": "open the page: results, comparisons, queries, history",
+    "user": "say who may use the page of a team, and what each may do",
     "leaderboard": "rank systems over many collections",
     "rescore": "score all stored runs under the judgments of today, and tell labels from systems",
     "baseline": "save runs as a baseline, a folder to commit",

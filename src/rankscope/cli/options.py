@@ -46,6 +46,8 @@ REPORT_EXTENSIONS = {
 TEXT_OR_JSON = {".json": "json", ".txt": "table"}
 PLAIN_ENDINGS = ("", ".txt", ".out", ".log", ".dat", ".trec", ".eval")
 """Names by which no program would take a file for what it is not."""
+TABLE_WIDTH = 80
+"""How wide tables are in a text that is not read in a terminal."""
 LONGEST_NUMBER = 10
 """A whole number has fewer digits than this."""
 GATE = "as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)"
@@ -150,7 +152,25 @@ def add_format_option(
 
 
 def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a file instead of stdout") -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", help=file)
+    parser.add_argument("-o", "--output", metavar="FILE", help=file, action=OnlyOnce)
+
+
+class OnlyOnce(argparse.Action):
+    """Refuses an option that is given twice, of which the last would win in silence."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 (argparse gives it)
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            raise OptionError(
+                f"{option_string} is given twice: {getattr(namespace, self.dest)} and {values}",
+                hint="write one file at a time",
+            )
+        setattr(namespace, self.dest, values)
 
 
 def chosen_format(args: argparse.Namespace, **instead: str | None) -> str:
@@ -190,8 +210,11 @@ def say_where(output: str | None) -> None:
         show(f"the {'report' if ending_of(output) in reports else 'result'} is in {output}", file=sys.stderr)
 
 
-def say_in_short(report: Report, tables: Mapping[str, Table], output: str) -> None:
-    """Say on stderr what a report in a file says first, with tables of scores by their titles, and where it is."""
+def say_in_short(report: Report, tables: Mapping[str, Table], output: str, *, cautions: Sequence[str] = ()) -> None:
+    """Say on stderr what a report in a file says first, with tables of scores by their titles, and where it is.
+
+    Of its cautions those that are given are said.
+    """
     from rankscope.records import replace
     from rankscope.report.document import Block, Report, Shares, TableBlock, VerdictBlock, VerdictCounts
     from rankscope.report.render.terminal import print_report
@@ -199,7 +222,7 @@ def say_in_short(report: Report, tables: Mapping[str, Table], output: str) -> No
     blocks: list[Block] = []
     for block in report.first_screen:
         if isinstance(block, VerdictBlock):
-            blocks.append(replace(block, cautions=()))
+            blocks.append(replace(block, cautions=tuple(cautions)))
         elif isinstance(block, VerdictCounts | Shares):
             blocks.append(block)
     blocks += (TableBlock(title, table) for title, table in tables.items())
@@ -222,7 +245,7 @@ SHOWN_RUNS = 4
 """More stored runs than this are counted."""
 
 
-def add_store_option(parser: argparse.ArgumentParser) -> None:
+def add_store_option(parser: argparse._ActionsContainer) -> None:
     where = "the store (default: RANKSCOPE_STORE, else the nearest .rankscope/store.db from here upwards)"
     parser.add_argument("--store", metavar="WHERE", help=where)
 
@@ -244,20 +267,26 @@ def keep_files(
     where = args.store or nearest_store()
     if args.no_store or where is None:
         return None
+    from rankscope.experiment.fingerprint import data_digests
     from rankscope.experiment.keep import keep_files as keep
+    from rankscope.measures.parse import parse_measure
     from rankscope.store import open_store
+    from rankscope.store.scores import data_of_docs
 
     try:
         with open_store(where, create=args.store is not None) as store:
-            runs, looked = keep(store, rankings, scores, comparison=comparison)
+            needs = {need for name in scores.measures for need in data_of_docs(parse_measure(name))}
+            data = data_digests(**{need: getattr(args, need) for need in needs})
+            runs, new, looked = keep(store, rankings, scores, comparison=comparison, data=data)
     except RankscopeError as error:
         if args.store is not None:
             raise
         give_warning(f"nothing was kept in the store: {error.message}")
         return None
-    names = ", ".join(f"{run.system} {run.short}" for run in runs) if len(runs) <= SHOWN_RUNS else f"{len(runs)} runs"
-    show(f"stored: {names}", file=sys.stderr)
-    return None if looked is None else looked.look
+    kept = [run for run in runs if run.number in new]
+    names = ", ".join(f"{run.system} {run.short}" for run in kept) if len(kept) <= SHOWN_RUNS else f"{len(kept)} runs"
+    show(f"stored: {names or 'nothing, as the store has these rankings'}", file=sys.stderr)
+    return None if looked is None else looked.look or None
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
@@ -452,12 +481,18 @@ def save_chart(kind: str, source: ChartSource, output: str, *data: Any, **option
 
 
 def write_report(
-    make: Callable[..., Report], form: str, stream: TextIO, *, details: bool, to_file: bool = False
+    make: Callable[..., Report],
+    form: str,
+    stream: TextIO,
+    *,
+    details: bool,
+    to_file: bool = False,
+    table_width: int | None = None,
 ) -> Report:
     """Write a report as far as its medium takes it, and return it.
 
     Text shows no figures, and on a screen leaves out pairs, long tables and how it was computed unless details are
-    wanted. Markdown fits into a comment unless details are wanted.
+    wanted; its tables fold to a width where one is given. Markdown fits into a comment unless details are wanted.
     """
     from rankscope.report.render import render
     from rankscope.report.render.markdown import COMMENT_LIMIT, to_markdown
@@ -467,9 +502,31 @@ def write_report(
     everything = details or to_file
     report = make(with_figures=not in_text, every_pair=everything or not in_text)
     if in_text:
-        print_report(report, file=stream, details=everything)
+        print_report(report, file=stream, details=everything, table_width=table_width)
     elif form == "markdown":
         stream.write(to_markdown(report, limit=None if details else COMMENT_LIMIT))
     else:
         stream.write(render(report, cast("Form", form)))
     return report
+
+
+def write_result(args: argparse.Namespace, form: str, result: Any, make: Callable[..., Report]) -> None:
+    """Write a result as JSON or as a report; beside a file, say in short what is in it."""
+    from rankscope.records import to_json
+
+    with output_to(args.output) as stream:
+        if form == "json":
+            stream.write(to_json(result, indent=1) + "\n")
+            return
+        to_file = is_file(args.output)
+        report = write_report(make, form, stream, details=args.details, to_file=to_file, table_width=text_width(stream))
+        if to_file:
+            say_in_short(report, {}, args.output)
+
+
+def text_width(stream: TextIO) -> int | None:
+    """Return how wide tables in plain text may be: what COLUMNS says, else 80; a file has no width."""
+    if stream is not sys.stdout:
+        return None
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isdecimal() and 0 < len(said) < LONGEST_NUMBER and int(said) else TABLE_WIDTH

@@ -40,12 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from rankscope.experiment.history import rescored
-    from rankscope.records import to_json
     from rankscope.report.history import rescore_report
-    from rankscope.store import open_store
+    from rankscope.store import open_to_look
 
     form = options.chosen_format(args)
-    with open_store(args.store) as store:
+    with open_to_look(args.store) as store:
         names = (args.collection,) if args.collection else store.runs.collections()
         if not names:
             raise InputError("the store has no runs yet", hint="`rankscope run` stores the first")
@@ -57,16 +56,8 @@ def run(args: argparse.Namespace) -> int:
         labels = labels_of_today(args, names)
         progress = options.progress_on(sys.stderr, "scoring runs")
         found = [rescored(store, name, labels.get(name), measure=args.measure, on_progress=progress) for name in names]
-    with options.output_to(args.output) as stream:
-        if form == "json":
-            stream.write(to_json(found, indent=1) + "\n")
-        else:
-            report = rescore_report(found, command=options.command_line(args))
-            options.write_report(
-                lambda **_: report, form, stream, details=args.details, to_file=options.is_file(args.output)
-            )
-            if options.is_file(args.output):
-                options.say_in_short(report, {}, args.output)
+    command = options.command_line(args)
+    options.write_result(args, form, found, lambda **_: rescore_report(found, command=command))
     return FINE
 
 

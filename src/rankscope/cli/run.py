@@ -10,9 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from rankscope.cli import options
@@ -24,7 +23,7 @@ from rankscope.printable import printable
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
     from rankscope.experiment.project import Project
-    from rankscope.experiment.results import Benchmark
+    from rankscope.experiment.results import Benchmark, SystemResult
     from rankscope.experiment.session import TaskProgress
     from rankscope.report.document import Report
     from rankscope.store import Store
@@ -86,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     from rankscope.experiment.runner import RunOptions, run_project
     from rankscope.experiment.scoring import benchmark_gate
     from rankscope.store import open_store
+    from rankscope.systems.working_directory import process_of
 
     form = options.chosen_format(args)
     policy = options.gate_policy_from(args, always=form == "junit")
@@ -150,7 +150,7 @@ def keep(store: Store, project: Project, benchmark: Benchmark) -> KeptResult:
     with store:
         try:
             kept = keep_benchmark(store, project, benchmark)
-            changes = {result.name: list(change_lines(store, result)) for result in kept}
+            changes = {result.name: list(change_lines(store, result, project)) for result in kept}
         except RankscopeError as error:
             hint = [f"hint: {error.hint}"] if error.hint else []
             lines = [f"error: not all of this was kept: {error.message}", *hint]
@@ -160,32 +160,31 @@ def keep(store: Store, project: Project, benchmark: Benchmark) -> KeptResult:
         where = f" of {result.name}" if len(kept) > 1 else ""
         names = ", ".join(f"{run.system} {run.short}" for run in result.runs if run.number in result.new)
         lines += [f"since the last run{where}:", *(f"  {line}" for line in changes[result.name])]
-        lines.append(f"stored{where}: {names or 'nothing, as all answers are those of runs that are there'}")
+        lines += (
+            f"  {system.name}: has retrieved nothing, so that nothing is stored of it"
+            for system in empty_of(benchmark, result.name)
+        )
+        lines.append(f"stored{where}: {names or 'nothing, as all answers are those of the newest runs'}")
     return KeptResult(is_kept=True, lines=lines, benchmark=with_looks(benchmark, kept))
 
 
+def empty_of(benchmark: Benchmark, collection: str) -> list[SystemResult]:
+    """Return the systems that have retrieved nothing at all on a collection, for no other reason that is said."""
+    results = [result for result in benchmark.collections if result.name == collection]
+    return [system for result in results for system in result.systems if system.run is None and not system.is_left_out]
+
+
 def failure_words(benchmark: Benchmark) -> str:
-    """Say how many queries failed; where several systems failed, for each of them, as they are asked the same ones."""
-    if benchmark.n_failed == 1:
-        return "1 query failed; run again to ask for it only"
+    """Say how many queries failed, and of which system; of several for each, as they are asked the same ones."""
     n_failed: dict[str, int] = {}
-    for system in (system for result in benchmark.collections for system in result.systems if system.failures):
-        n_failed[system.name] = n_failed.get(system.name, 0) + len(system.failures)
+    for system in (system for result in benchmark.collections for system in result.systems):
+        if system.failures:
+            n_failed[system.name] = n_failed.get(system.name, 0) + len(system.failures)
+    if benchmark.n_failed == 1:
+        return f"1 query of {next(iter(n_failed))} failed; run again to ask for it only"
     each = ", ".join(f"{name}: {n:,}" for name, n in n_failed.items())
-    whose = f" ({each})" if len(n_failed) > 1 else ""
-    return f"{benchmark.n_failed:,} queries failed{whose}; run again to ask for these only"
-
-
-@contextmanager
-def process_of(folder: Path) -> Iterator[None]:
-    """Give the process to a project: its code opens relative paths and imports modules in the project's folder.
-
-    Only here, where the process has nothing else to do. `run_project` touches neither the current folder nor
-    `sys.path`, so that several projects can run in one process.
-    """
-    sys.path.insert(0, str(folder))
-    with chdir(folder):
-        yield
+    whose = f"queries failed ({each})" if len(n_failed) > 1 else f"queries of {next(iter(n_failed))} failed"
+    return f"{benchmark.n_failed:,} {whose}; run again to ask for these only"
 
 
 def print_note(note: str) -> None:
@@ -214,17 +213,24 @@ def write(
 
 def say_in_short(benchmark: Benchmark, report: Report | None, output: str) -> None:
     """Say the answer and the scores on stderr too, where the report goes to a file."""
-    from rankscope.report.benchmark import report_of
-    from rankscope.report.evaluation import best_first, short_table
+    from rankscope.report.benchmark import report_of, result_cautions
+    from rankscope.report.evaluation import best_first, decided_by, short_table
 
+    primary = benchmark.project.primary
     report = report or report_of(benchmark, with_figures=False, every_pair=False)
     tables = {}
     for result in benchmark.collections:
         if result.scores is not None:
             kept = [result.comparison.baseline] if result.comparison and result.comparison.baseline else []
             title = result.name if len(benchmark.collections) > 1 else ""
-            tables[title] = short_table(best_first(result.scores), keep=kept)
-    options.say_in_short(report, tables, output)
+            tables[title] = short_table(best_first(decided_by(result.scores, primary)), keep=kept)
+    several = len(benchmark.collections) > 1
+    cautions = [
+        f"{result.name}: {words}" if several else words
+        for result in benchmark.collections
+        for words in result_cautions(result, primary)
+    ]
+    options.say_in_short(report, tables, output, cautions=cautions)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,13 +116,18 @@ def info(args: argparse.Namespace, as_json: bool) -> int:
 
 def info_lines(found: StoreInfo) -> list[str]:
     rows = found.rows
-    numbers = [
-        counted(rows[table], noun)
-        for table, noun in (("run", "run"), ("judgment", "judgment"), ("comparison", "comparison"))
-    ]
+    n_further = sum(n * (times - 1) for times, n in found.repeated.items())
+    runs = ", ".join(
+        [
+            counted(rows["run"] - n_further, "run"),
+            *(f"{n} of them repeated {k} times" for k, n in found.repeated.items()),
+        ]
+    )
+    others = (("comparison", "comparison"), ("judgment", "single judgment"))
+    numbers = [runs, f"{rows['qrels']} qrels", *(counted(rows[table], noun) for table, noun in others)]
     lines = [
         found.store,
-        f"  {'holds':<12} {', '.join(numbers)}, {rows['qrels']} qrels",
+        f"  {'holds':<12} {', '.join(numbers)}",
         f"  {'size':<12} {size_in_words(found.bytes)}",
         f"  {'since':<12} {found.created[:16].replace('T', ' ')} (Rankscope {found.created_by}, tables {found.schema})",
     ]
@@ -201,9 +206,16 @@ def export(args: argparse.Namespace, as_json: bool) -> int:
 
 
 def counts_in_words(done: Any) -> str:
-    nouns = {"runs": "run", "judgments": "judgment", "comparisons": "comparison", "tags": "tag"}
-    words = [counted(getattr(done, name), noun) for name, noun in nouns.items()]
-    return ", ".join([words[0], f"{done.qrels} qrels", *words[1:]])
+    nouns = {
+        "judgments": "judgment",
+        "comparisons": "comparison",
+        "tags": "tag move",
+        "target_results": "target result",
+        "alerts": "alert state",
+        "notifications": "notification",
+    }
+    words = [counted(n, noun) for name, noun in nouns.items() if (n := getattr(done, name))]
+    return ", ".join([counted(done.runs, "run"), f"{done.qrels} qrels", *words])
 
 
 def import_(args: argparse.Namespace, as_json: bool) -> int:
@@ -220,6 +232,7 @@ def import_(args: argparse.Namespace, as_json: bool) -> int:
         if is_export(folder):
             done = import_export(store, folder, progress=progress)
             record, lines = to_builtins(done), [f"{store.location}: new are {counts_in_words(done)}"]
+            lines += other_tags(store, folder)
         else:
             found = import_results(store, folder, progress=progress)
             record = {"runs": [run.digest for run in found.runs], "known": found.known, "notes": found.notes}
@@ -232,6 +245,22 @@ def import_(args: argparse.Namespace, as_json: bool) -> int:
             lines += [f"  note: {note}" for note in found.notes]
     say(record, lines, as_json=as_json)
     return FINE
+
+
+def other_tags(store: Store, folder: Path) -> Iterator[str]:
+    """Yield which tags of a folder are on another run there than in the store, where they stay."""
+    from rankscope.errors import RankscopeError
+    from rankscope.io.files import read_json
+
+    there = {move["name"]: move["run"] for move in read_json(folder / "manifest.json")["tags"] if move["run"]}
+    for name, number in store.tags.current().items():
+        here = store.runs.find(str(number))
+        if name in there and there[name] != here.digest:
+            try:
+                other = store.runs.find(there[name]).in_words
+            except RankscopeError:
+                other = there[name][:8]
+            yield f"  tag {name} stays on {here.in_words}; in {folder} it is on {other}"
 
 
 def copy(args: argparse.Namespace, as_json: bool) -> int:

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINDING, FINE, UNFINISHED, WRONG_INPUT, code_of_error
-from rankscope.cli.run import print_note, process_of, progress_bars
+from rankscope.cli.run import print_note, progress_bars
 from rankscope.cli.style import show
-from rankscope.errors import OptionError, RankscopeError
-from rankscope.printable import counted
+from rankscope.errors import OptionError, RankscopeError, shorten
+from rankscope.printable import counted, printable
 
 if TYPE_CHECKING:
     from rankscope.experiment.project import Project
@@ -50,6 +50,7 @@ sent (it is tried again by the next watch)"""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LEAST_S = 1
+LONGEST_LINE = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,7 +140,8 @@ def watch_once(file: Path, args: argparse.Namespace, form: str) -> int:
     from rankscope.experiment.project import build_notifiers, load_project
     from rankscope.experiment.watch import WatchFailedError, WatchOptions, watch_project
     from rankscope.records import to_json
-    from rankscope.store import open_store
+    from rankscope.store import open_store, open_to_look
+    from rankscope.systems.working_directory import process_of
 
     project = load_project(file)
     asked = WatchOptions(
@@ -152,8 +154,9 @@ def watch_once(file: Path, args: argparse.Namespace, form: str) -> int:
     )
     notifiers = () if args.dry_run else build_notifiers(project)
     failed: RankscopeError | None = None
+    place, only_looks = args.store or project_store(project), args.stored and args.dry_run
     with (
-        open_store(args.store or project_store(project), create=not args.stored) as store,
+        open_to_look(place) if only_looks else open_store(place, create=not args.stored) as store,
         process_of(file.parent) if args.owns_process else nullcontext(),
         progress_bars(sys.stderr) as on_progress,
     ):
@@ -199,11 +202,12 @@ def lines_of(result: WatchResult, project: Project) -> Iterator[str]:
         if target.outcome != "passed":
             mark = "FAIL" if target.outcome == "failed" else "ok  "
             why = " (quarantined)" if target.outcome == "quarantined" else ""
-            yield f"  {mark}  {target.system} on {target.collection}: target {target.target!r}{why}: {target.words}"
+            about = f"{target.system} on {target.collection}: target {target.target!r}{why}: {target.words}"
+            yield f"  {mark}  {printable(shorten(about, limit=LONGEST_LINE))}"
     if result.targets:
         n_met = sum(target.outcome == "passed" for target in result.targets)
         yield f"  {n_met} of {counted(len(result.targets), 'target')} met"
-    yield from (f"note: {note}" for mean in result.watched for note in mean.notes)
+    yield from (f"note: {printable(note)}" for mean in result.watched for note in mean.notes)
     if result.dry_run:
         if not result.planned:
             yield "Nothing would be sent."

@@ -20,6 +20,7 @@ from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
 from rankscope.comparison.words import needed_docs, with_sides, with_words
 from rankscope.data.loading import load_qrels, load_runs
+from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable, load_queries, query_weights
 from rankscope.data.run import Run
 from rankscope.data.texts import Texts, files_among, lacking_notes
@@ -180,6 +181,18 @@ def compare_runs(
             on_note(note)
         comparison = with_words(comparison, replace(texts, files=files_among(queries=request.queries, docs=docs)))
     return comparison.with_rankings(rankings)
+
+
+def complete_kept(kept: Comparison, qrels: Qrels, runs: Mapping[str, Run], request: CompareRequest) -> Comparison:
+    """Return a comparison that was kept with what its record does not hold, from the data that it was made of.
+
+    That is the scores of queries, and both rankings of those that changed most; nothing is tested again.
+    """
+    scoring, loaded = request.scoring(), dict(runs)
+    judged, _ = queries_asked(qrels, list(loaded.values()))
+    evidence = EvidenceSource(judged, request.primary_of(scoring.measures), scoring.policies, request)
+    scores = evaluate_request(scoring, judged, loaded, align_run=evidence.align)
+    return with_sides(kept.with_scores(with_directions(scores)), evidence)
 
 
 def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:

@@ -76,6 +76,8 @@ class GateCheck(Record):
     sides: tuple[SideBySide, ...] = ()
     """Both rankings of these queries, where they are at hand."""
     latency: LatencyRatio | None = None
+    look: int | None = None
+    """Which comparison on its queries it belongs to, as the store counts them; None where there is no store."""
 
 
 class BaselineReference(Record):
@@ -128,7 +130,9 @@ class GateResult(StoredRecord):
                 how = " (fails, as --on-inconclusive says)" if check.outcome != "failed" and self.fails(check) else ""
                 yield f"gate: {check.name}: {check.outcome}{how}: {check.words}"
         n_passed = sum(check.outcome == "passed" for check in self.checks)
-        yield f"gate: {self.outcome} ({n_passed} of {len(self.checks)} passed), exit code {self.exit_code}"
+        n_open = sum(check.outcome == "inconclusive" for check in self.checks)
+        also = f", {n_open} inconclusive" if n_open else ""
+        yield f"gate: {self.outcome} ({n_passed} of {len(self.checks)} passed{also}), exit code {self.exit_code}"
 
 
 def gate_of(comparison: Comparison, policy: GatePolicy, *, collection: str = "") -> GateResult:

@@ -299,8 +299,9 @@ def waiting_notices(
 
 
 def next_try(n_tried: int, last: str) -> str:
-    """Return when to try again after so many attempts: the wait doubles."""
-    wait = min(FIRST_WAIT_S * 2 ** min(n_tried - 1, 20), LONGEST_WAIT_S)
+    """Return when to try again after so many attempts: the wait doubles with each watch, which makes several."""
+    n_watches = max(1, n_tried // (len(AT_ONCE) + 1))
+    wait = min(FIRST_WAIT_S * 2 ** min(n_watches - 1, 20), LONGEST_WAIT_S)
     return (datetime.fromisoformat(last) + timedelta(seconds=wait)).astimezone(UTC).isoformat(timespec="microseconds")
 
 

@@ -89,6 +89,8 @@ class BaselineRun(Record):
     """How long single queries took, in milliseconds; null where that is not known."""
     fingerprint: str = ""
     """Stands for the system, its options, the docs and queries; empty where that is not known."""
+    further: tuple[RankingFile, ...] = ()
+    """The runs of further repetitions, where the system was asked several times."""
 
 
 class BaselineCollection(Record):
@@ -135,6 +137,8 @@ class KeptRun(Record, eq=False):
     latencies: Mapping[str, float] | None = None
     """Milliseconds by query."""
     fingerprint: str = ""
+    further: tuple[Run, ...] = ()
+    """The runs of further repetitions: scores are means over all of them."""
 
 
 class KeptBaseline(Record, eq=False):
@@ -188,7 +192,7 @@ def check_target(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         names = {path.name for path in folder.iterdir()}
-        is_ours = MANIFEST in names and _MARK in (folder / MANIFEST).read_bytes()
+        is_ours = (folder / MANIFEST).is_file() and _MARK in regular_file(folder / MANIFEST).read_bytes()
     except FileExistsError:
         raise InputError(f"{folder} is a file", hint="name a folder") from None
     except OSError as error:
@@ -205,7 +209,7 @@ def files_of(manifest: BaselineManifest) -> Iterable[str]:
     for collection in manifest.collections:
         yield collection.queries.file
         for run in collection.runs:
-            yield run.ranking.file
+            yield from (each.file for each in (run.ranking, *run.further))
             if run.latency is not None:
                 yield run.latency.file
 
@@ -233,19 +237,24 @@ def write_collection(folder: Path, name: str, kept: list[KeptRun]) -> BaselineCo
 
 
 def write_kept(folder: Path, kept: KeptRun) -> BaselineRun:
-    content, ending = stored_rows(kept.run.rows)
-    sha256 = hashlib.sha256(content).hexdigest()
     stem = file_name(kept.system)
-    name = f"{stem}.{sha256[:_HASH_DIGITS]}.{ending}"
-    with open_target(str(folder / name)) as stream:
-        stream.write(content)
+    first, *further = (write_ranking(folder, stem, run) for run in (kept.run, *kept.further))
     latency = None
     if kept.latencies:
         times = dict(sorted(kept.latencies.items()))
         digest = digest_of([query, ms] for query, ms in times.items())
         latency = ContentFile(f"{stem}.{digest[:_HASH_DIGITS]}.latency.json", len(times), digest)
         write_text(folder / latency.file, json.dumps({"unit": "ms", "queries": times}, indent=0) + "\n")
-    return BaselineRun(kept.system, RankingFile(name, len(content), sha256), kept.mean, latency, kept.fingerprint)
+    return BaselineRun(kept.system, first, kept.mean, latency, kept.fingerprint, tuple(further))
+
+
+def write_ranking(folder: Path, stem: str, run: Run) -> RankingFile:
+    content, ending = stored_rows(run.rows)
+    sha256 = hashlib.sha256(content).hexdigest()
+    name = f"{stem}.{sha256[:_HASH_DIGITS]}.{ending}"
+    with open_target(str(folder / name)) as stream:
+        stream.write(content)
+    return RankingFile(name, len(content), sha256)
 
 
 def stored_rows(rows: RunRows) -> tuple[bytes, str]:
@@ -271,13 +280,14 @@ def load_baseline(folder: str | Path) -> KeptBaseline:
         collection.name: {
             run.system: KeptRun(
                 run.system,
-                ranking_of(folder, run),
+                ranking_of(folder, run.system, run.ranking),
                 read_queries(folder, collection.queries),
                 collection.qrels,
                 collection.docs,
                 run.mean,
                 None if run.latency is None else read_latencies(folder, run.latency),
                 run.fingerprint,
+                tuple(ranking_of(folder, run.system, each) for each in run.further),
             )
             for run in collection.runs
         }
@@ -296,7 +306,7 @@ def read_manifest(folder: Path) -> BaselineManifest:
     if not path.is_file():
         what = f"{folder} holds no {MANIFEST}" if folder.is_dir() else f"there is no folder {folder}"
         raise InputError(f"{what}, so there is no baseline", hint=f"rankscope baseline save -o {folder} makes one")
-    text = read_text(path)
+    text = read_text(regular_file(path))
     try:
         manifest = from_json(BaselineManifest, text, where=str(path))
     except RankscopeError as error:
@@ -309,14 +319,19 @@ def read_manifest(folder: Path) -> BaselineManifest:
     for name in files_of(manifest):
         if Path(name).name != name or name in ("", ".", ".."):
             raise InputError(f"the baseline is damaged: {path} names {name!r}, which is no file of the folder")
+    listed = [(collection.name, run.system) for collection in manifest.collections for run in collection.runs]
+    twice = next((each for each in listed if listed.count(each) > 1), None)
+    if twice is not None:
+        message = f"the baseline is damaged: {path} lists {twice[1]} on {twice[0]} twice"
+        raise InputError(message, hint=restore_hint(folder))
     if not any(collection.runs for collection in manifest.collections):
         raise InputError(f"the baseline is damaged: {path} names no run", hint=restore_hint(folder))
     return manifest
 
 
-def ranking_of(folder: Path, run: BaselineRun) -> Run:
+def ranking_of(folder: Path, system: str, stored: RankingFile) -> Run:
     """Return a run of a baseline, once its file is known to be the one that was saved."""
-    path, stored = folder / run.ranking.file, run.ranking
+    path = folder / stored.file
     content = read_bytes(path)
     if hashlib.sha256(content).hexdigest() != stored.sha256:
         if content.startswith(_LFS):
@@ -327,12 +342,23 @@ def ranking_of(folder: Path, run: BaselineRun) -> Run:
         elif len(content) < stored.bytes:
             how = f"it is truncated: {len(content):,} of {stored.bytes:,} bytes are left"
         raise InputError(f"{path} is not the run that was saved: {how}", hint=restore_hint(folder))
-    return Run(ProjectRunSource(path, shown=path.as_posix()), name=run.system)
+    return Run(ProjectRunSource(path, shown=path.as_posix()), name=system)
+
+
+def regular_file(path: Path) -> Path:
+    """Return the path of a file of a baseline; a link that leads out of the folder, or a device, is refused."""
+    if path.exists() and not path.resolve().is_relative_to(path.parent.resolve()):
+        what = f"{path} is a link that leads out of its folder"
+    elif path.exists() and not path.is_file():
+        what = f"{path} is no regular file"
+    else:
+        return path
+    raise InputError(f"the baseline is damaged: {what}", hint=restore_hint(path.parent))
 
 
 def read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return regular_file(path).read_bytes()
     except FileNotFoundError:
         message = f"the baseline is damaged: {path} is missing"
         raise InputError(message, hint=f"{restore_hint(path.parent)}; is the file ignored by git?") from None
@@ -342,8 +368,9 @@ def read_bytes(path: Path) -> bytes:
 
 def read_queries(folder: Path, stored: ContentFile) -> dict[str, str]:
     path = folder / stored.file
+    content = read_bytes(path)
     try:
-        rows = [json.loads(line) for line in read_bytes(path).decode("utf-8").splitlines() if line.strip()]
+        rows = [json.loads(line) for line in content.decode("utf-8").splitlines() if line.strip()]
         found = [[row["_id"], row["text"]] for row in rows]
     except (ValueError, TypeError, KeyError):
         found = []
@@ -353,8 +380,9 @@ def read_queries(folder: Path, stored: ContentFile) -> dict[str, str]:
 
 def read_latencies(folder: Path, stored: ContentFile) -> dict[str, float]:
     path = folder / stored.file
+    content = read_bytes(path)
     try:
-        found = [[query, ms] for query, ms in json.loads(read_bytes(path))["queries"].items()]
+        found = [[query, ms] for query, ms in json.loads(content)["queries"].items()]
     except (ValueError, TypeError, KeyError, AttributeError):
         found = []
     check_content(path, found, stored)

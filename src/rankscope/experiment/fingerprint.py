@@ -12,8 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 import rankscope.systems
 from rankscope._version import __version__
+from rankscope.data.embedding_files import load_embeddings
+from rankscope.data.embeddings import Embeddings
+from rankscope.data.ontology import Ontology
+from rankscope.data.ontology_files import load_ontology
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable
 from rankscope.errors import InputError, RankscopeError
@@ -24,6 +30,7 @@ VERSION = 3
 """Changes when the same content would hash or scan to something else than before."""
 SETTLED_NS = 2_000_000_000
 """File systems tell times apart to 2 s at worst."""
+HASHED_VECTORS = 4096
 ATTEMPTS = 3
 """How often a file is read that changes meanwhile."""
 
@@ -51,6 +58,36 @@ def queries_digest(queries: QueryTable) -> str:
     """Hash the ids, texts and attributes of queries; their order does not matter."""
     texts = queries.texts or {}
     return digest_of([query, texts.get(query), queries.attributes_of(query)] for query in sorted(queries.ids))
+
+
+def embeddings_digest(embeddings: Embeddings) -> str:
+    """Hash ids and vectors; of very many docs some, spread over all of them, as another model changes every vector."""
+    ids = sorted(embeddings.row_of)
+    some = ids[:: max(1, len(ids) // HASHED_VECTORS)]
+    digest = hashlib.sha256(
+        canonical_bytes([len(ids), embeddings.vectors.shape[1], str(embeddings.vectors.dtype), some])
+    )
+    digest.update(np.ascontiguousarray(embeddings.vectors[embeddings.rows(some)]).tobytes())
+    return digest.hexdigest()
+
+
+def ontology_digest(ontology: Ontology) -> str:
+    """Hash what an ontology says of itself; one that was made in memory is hashed term by term."""
+    if ontology.sha256:
+        return fingerprint_of(ontology.as_dict())
+    return digest_of(zip(ontology.term_ids, ontology.parents, strict=True))
+
+
+def data_digests(*, embeddings: Any = None, docs: Any = None, ontology: Any = None) -> dict[str, str]:
+    """Return what stands for the data that measures of the docs look at, as it was given to `evaluate`."""
+    digests = {}
+    if embeddings is not None:
+        digests["embeddings"] = embeddings_digest(load_embeddings(embeddings))
+    if docs is not None:
+        digests["docs"] = hashlib.sha256(Path(docs).read_bytes()).hexdigest() if Path(docs).is_file() else str(docs)
+    if ontology is not None:
+        digests["ontology"] = ontology_digest(load_ontology(ontology))
+    return digests
 
 
 def qrels_digest(qrels: Qrels) -> str:

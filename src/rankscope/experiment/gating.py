@@ -7,22 +7,18 @@ the result says so.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import BaselineReference, GateCheck, GatePolicy, GateResult, gate_of, latency_check
-from rankscope.comparison.records import Comparison
+from rankscope.comparison.records import Comparison, PairResult
 from rankscope.comparison.request import CompareRequest
-from rankscope.data.loading import ReadOptions, load_qrels, name_of
-from rankscope.data.qrels import Qrels
+from rankscope.data.loading import load_qrels
 from rankscope.data.queries import load_queries
 from rankscope.data.run import Run
-from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
-from rankscope.evaluation import evaluate_request
+from rankscope.errors import InputError, RankscopeError, UnknownNameError
 from rankscope.experiment.baseline import (
     KeptBaseline,
     KeptRun,
@@ -31,24 +27,37 @@ from rankscope.experiment.baseline import (
     machine_words,
     query_differences,
 )
-from rankscope.experiment.collection import CollectionPart, load_collection
-from rankscope.experiment.costs import latencies_ms
+from rankscope.experiment.collection import CollectionPart
+from rankscope.experiment.current_runs import (
+    RUN_FIRST,
+    CurrentRun,
+    asked_queries,
+    asked_text,
+    chosen,
+    measured_queries,
+    open_collection,
+    queries_of_run,
+    read_results,
+    runs_in_files,
+    runs_of,
+)
 from rankscope.experiment.doc_ids import find_unknown_docs, unknown_ids
 from rankscope.experiment.fingerprint import qrels_digest
-from rankscope.experiment.journal import JournalStore
 from rankscope.experiment.project import Project
-from rankscope.experiment.results import ProjectReference, TrainTestSplit
-from rankscope.experiment.run_files import MANIFEST, ProjectRunSource, file_name
-from rankscope.experiment.runner import RunOptions, open_session, plan_collection
 from rankscope.experiment.scoring import score_runs
 from rankscope.experiment.session import CollectionSession
-from rankscope.io.files import read_json
-from rankscope.records import Options, Record, from_builtins, replace, to_builtins
+from rankscope.printable import listed
+from rankscope.records import Options, Record, replace
 from rankscope.stats.latency import latency_ratio
+from rankscope.store_file import nearest_store
 from rankscope.systems.working_directory import working_directory
 
+if TYPE_CHECKING:
+    from rankscope.store.engine import StoreLocation
+
 BASELINE = "baseline"
-RUN_FIRST = "rankscope run makes them; `rankscope gate --run` does so first"
+ROUNDING = 1e-6
+"""Means that differ by less are the same."""
 
 
 class GateOptions(Options):
@@ -63,232 +72,8 @@ class GateOptions(Options):
     """Whether to compare on the queries that are still the same, where some have changed."""
 
 
-class CurrentRun(Record, eq=False):
-    """A run of today."""
-
-    name: str
-    run: Run
-    latencies: Mapping[str, float] | None = None
-    """Milliseconds by query; None where they are not known."""
-    fingerprint: str = ""
-
-
-# What a run of the project has left
-
-
-class ResultRun(Record):
-    """Where a run is, from the folder of the project, and the hash of its file."""
-
-    path: str
-    sha256: str
-
-
-class ResultSystem(Record):
-    """A system in the manifest of the results."""
-
-    fingerprint: str
-    run: ResultRun | None = None
-    """None where nothing was retrieved."""
-
-
-class ResultCollection(Record):
-    """A collection in the manifest of the results."""
-
-    parts: dict[str, CollectionPart]
-    systems: dict[str, ResultSystem]
-
-
-class ResultsManifest(Record):
-    """What the manifest of the results says of runs."""
-
-    project: ProjectReference
-    collections: dict[str, ResultCollection]
-
-
-def read_results(project: Project) -> ResultsManifest:
-    """Return what the last run of a project has left; of another state of the project file it is refused."""
-    path = project.output / MANIFEST
-    if not path.is_file():
-        raise InputError(f"there are no runs of {project.file.name} in {project.output}", hint=RUN_FIRST)
-    found = from_builtins(ResultsManifest, read_json(path), where=str(path))
-    if found.project.sha256 != project.sha256:
-        raise InputError(
-            f"the runs in {project.output} were made by another state of {project.file.name}",
-            hint="rankscope run makes them anew (what was answered is not asked again); so does `gate --run`",
-        )
-    return found
-
-
-def open_collection(project: Project, name: str, results: ResultsManifest) -> CollectionSession:
-    """Return a collection as its systems were run on it; one whose docs or queries have changed since is refused."""
-    collection = load_collection(project.collection(name), cache=project.cache)
-    made_of = results.collections[name].parts
-    for part in ("docs", "queries"):
-        if part in made_of and made_of[part].sha256 != collection.parts[part].sha256:
-            raise InputError(f"the {part} of {name} have changed since the runs were made", hint=RUN_FIRST)
-    return open_session(plan_collection(project, RunOptions(), collection)[0], collection)
-
-
-def current_run(project: Project, collection: str, system: str, results: ResultsManifest) -> CurrentRun:
-    """Return the run that the results have of a system, once its file is known to be the one that was written."""
-    stored = results.collections[collection].systems[system]
-    if stored.run is None:
-        message = f"{system} has no run on {collection}: it retrieved nothing, or could not be asked"
-        raise InputError(message, hint="rankscope run says why, and asks again for what failed")
-    path = project.folder / stored.run.path
-    try:
-        with path.open("rb") as stream:
-            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-    except FileNotFoundError:
-        raise InputError(f"{stored.run.path}, the run of {system}, is missing", hint=RUN_FIRST) from None
-    if sha256 != stored.run.sha256:
-        raise InputError(f"{stored.run.path} is not the run that was written: it has changed since", hint=RUN_FIRST)
-    run = Run(ProjectRunSource(path, shown=stored.run.path), name=system)
-    journals = JournalStore(project.output / "journal" / file_name(collection), collection=collection)
-    latencies = None
-    if project.systems[system].type != "run" and journals.has(system, stored.fingerprint):
-        with journals.open(system, stored.fingerprint) as log:
-            latencies = latencies_ms(log.summary.answered) or None
-    return CurrentRun(system, run, latencies, stored.fingerprint)
-
-
-def runs_of(
-    project: Project, session: CollectionSession, results: ResultsManifest
-) -> dict[str, Callable[[], CurrentRun]]:
-    """Return how to read the runs of a collection: those of the last run, of other systems the newest in the store.
-
-    A stored run counts where the system has the same options as then, and the docs are the same.
-    """
-    name = session.collection.name
-    found: dict[str, Callable[[], CurrentRun]] = {
-        system: partial(current_run, project, name, system, results) for system in results.collections[name].systems
-    }
-    from rankscope.experiment.keep import project_store  # only projects need the store
-    from rankscope.store import open_store
-
-    missing = [system for system in project.systems if system not in found]
-    place = project_store(project)
-    if missing and place.exists:
-        with open_store(place, read_only=True) as store:
-            for system in missing:
-                newest = store.runs.list(system=system, collection=name, last=1)
-                is_same = newest and newest[0].docs_sha256 == session.collection.parts["docs"].sha256
-                if is_same and newest[0].config == to_builtins(project.systems[system].written):
-                    run, times = store.runs.ranking(newest[0]), store.runs.latencies_ms(newest[0])
-                    found[system] = partial(CurrentRun, system, run, times, newest[0].details.fingerprint)
-    return found
-
-
-# Saving
-
-
-def runs_to_keep(
-    project: Project, *, systems: Sequence[str] = (), collections: Sequence[str] = ()
-) -> tuple[dict[str, list[KeptRun]], MeasureDefinition]:
-    """Return the runs of a project's results with all that a baseline says of them."""
-    results = read_results(project)
-    kept: dict[str, list[KeptRun]] = {}
-    definition = None
-    for name in chosen(collections, results.collections, "collection"):
-        with working_directory(project.folder):
-            session = open_collection(project, name, results)
-            split = session.split
-            for system in chosen(systems, results.collections[name].systems, "system"):
-                current = current_run(project, name, system, results)
-                measured = measured_queries(split, current.run)
-                session.split = replace(split, measured=measured)
-                docs = dict.fromkeys(current.run.rows.doc)
-                scores, _, _ = score_runs(
-                    session, {system: current.run}, {}, docs, baseline=None, problems={}, anyway=True
-                )
-                if scores is None:
-                    raise InputError(f"{system} has retrieved nothing at all on {name}", hint=RUN_FIRST)
-                definition = MeasureDefinition.of(project.primary, scores.policies, project.profile)
-                parts = session.collection.parts
-                kept.setdefault(name, []).append(
-                    KeptRun(
-                        system,
-                        current.run,
-                        {query: asked_text(session, query) for query in measured},
-                        parts["qrels"],
-                        parts["docs"],
-                        scores[system].mean()[project.primary].value,
-                        current.latencies,
-                        current.fingerprint,
-                    )
-                )
-    if definition is None:
-        raise InputError(f"there is no run in {project.output}", hint=RUN_FIRST)
-    return kept, definition
-
-
-def chosen(names: Sequence[str], known: Iterable[str], what: str) -> list[str]:
-    listed = list(known)
-    for name in names:
-        if name not in listed:
-            hint = did_you_mean(name, listed) or f"there are {', '.join(listed) or 'none'}"
-            raise OptionError(f"there is no run of the {what} {name!r}", hint=hint)
-    return [name for name in listed if not names or name in names]
-
-
-def measured_queries(split: TrainTestSplit, run: Run) -> tuple[str, ...]:
-    """Return the queries that a run is measured on: those that it was asked, as far as that is known."""
-    return split.measured if run.asked is None else run.asked.queries
-
-
-def asked_text(session: CollectionSession, query: str) -> str:
-    return (session.collection.queries.texts or {}).get(query, "")
-
-
-def files_to_keep(
-    qrels: str, runs: Sequence[str], request: CompareRequest, *, latencies: Mapping[str, Mapping[str, float]]
-) -> tuple[dict[str, list[KeptRun]], MeasureDefinition]:
-    """Return runs in files with all that a baseline says of them."""
-    scoring = request.scoring()
-    judged = load_qrels(qrels, duplicates=scoring.policies.duplicates, options=request.qrels_options)
-    measure = request.primary_of(scoring.measures)
-    texts = {} if request.queries is None else load_queries(request.queries).texts or {}
-    loaded = runs_in_files(runs, request.options, latencies)
-    scores = evaluate_request(scoring, judged, {name: each.run for name, each in loaded.items()})
-    part = CollectionPart(len(judged.rows), qrels_digest(judged))
-    kept = [
-        KeptRun(
-            name,
-            each.run,
-            {query: texts.get(query, "") for query in queries_of_run(judged, each.run)},
-            part,
-            None,
-            scores[name].mean()[measure.name].value,
-            each.latencies,
-        )
-        for name, each in loaded.items()
-    ]
-    return {name_of(qrels): kept}, MeasureDefinition.of(measure.name, scores.policies, request.profile)
-
-
-def runs_in_files(
-    paths: Sequence[str], options: ReadOptions | None, latencies: Mapping[str, Mapping[str, float]]
-) -> dict[str, CurrentRun]:
-    from rankscope.data.loading import load_runs
-
-    loaded = {run.name or "run": run for run in load_runs(list(paths), options=options)}
-    if unknown := [name for name in latencies if name and name not in loaded]:
-        hint = did_you_mean(unknown[0], loaded) or f"there are {', '.join(loaded)}"
-        raise InputError(f"there are latencies of {unknown[0]}, but no such run", hint=hint)
-    of_all = latencies.get("")
-    return {name: CurrentRun(name, run, latencies.get(name, of_all)) for name, run in loaded.items()}
-
-
-def queries_of_run(qrels: Qrels, run: Run) -> list[str]:
-    asked = None if run.asked is None else set(run.asked.queries)
-    return [query for query in qrels.query_ids if asked is None or query in asked]
-
-
-# The gate
-
-
-Compare = Callable[[Mapping[str, Run], Sequence[str]], Comparison]
-"""Takes runs by name, the baseline first, and the queries to compare them on."""
+Compare = Callable[[Mapping[str, Sequence[Run]], Sequence[str]], Comparison]
+"""Takes the repetitions of systems by name, the baseline first, and the queries to compare them on."""
 
 
 class Match(Record, eq=False):
@@ -347,15 +132,15 @@ def match_names(
     only = next(iter(kept)) if len(kept) == 1 else None
     if only is not None and (not is_named or (wanted and only not in asked)):
         return [(only, asked)], []
-    if lost := [name for name in kept if name not in current]:
+    if missing := [name for name in wanted if name not in kept]:
+        known = ", ".join(kept)
+        raise InputError(f"{missing[0]} is not in the baseline, which has {known}", hint="save the baseline with it")
+    if not wanted and (lost := [name for name in kept if name not in current]):
         raise InputError(
             f"{lost[0]} is in the baseline, but there is no run of it now",
             hint="run it again; where it was removed or renamed, save the baseline again, or name what to compare "
             "with --system",
         )
-    if missing := [name for name in wanted if name not in kept]:
-        known = ", ".join(kept)
-        raise InputError(f"{missing[0]} is not in the baseline, which has {known}", hint="save the baseline with it")
     return [(name, [name]) for name in asked if name in kept], [name for name in asked if name not in kept]
 
 
@@ -368,20 +153,65 @@ class Sources(Record, eq=False):
     qrels: CollectionPart
     docs: CollectionPart | None = None
     margin: float | None = None
+    count: Callable[[Comparison, Mapping[str, Sequence[Run]], Run], int | None] = lambda *_: None
+    """Counts a comparison of runs, the last one of today, among those on its queries; None where there is no store."""
+    judged: frozenset[str] | None = None
+    """The queries that count today; None where the queries above are these."""
+
+
+def look_counter(
+    place: StoreLocation | Path | str | None,
+    queries: Callable[[Run], Mapping[str, str | None]],
+    qrels: CollectionPart,
+    notes: list[str],
+) -> Callable[[Comparison, Mapping[str, Sequence[Run]], Run], int | None]:
+    """Return what keeps comparisons in a store, where there is one.
+
+    `queries` returns what a run was asked, by query; a text that is not known is None.
+    """
+
+    def count(comparison: Comparison, runs: Mapping[str, Sequence[Run]], current: Run) -> int | None:
+        if place is None:
+            return None
+        from rankscope.experiment.keep import keep_comparison  # many gates have no store
+        from rankscope.store import StoredQuery, open_store
+        from rankscope.store.runs import ranking_sha256
+        from rankscope.store.texts import queries_sha256
+
+        rankings, asked = {name: [ranking_sha256(run) for run in each] for name, each in runs.items()}, queries(current)
+        try:
+            with open_store(place) as store:
+                kept = keep_comparison(
+                    store,
+                    comparison,
+                    rankings,
+                    qrels_sha256=qrels.sha256,
+                    queries_sha256=queries_sha256({name: StoredQuery(text) for name, text in asked.items()}),
+                )
+        except RankscopeError as error:
+            notes.append(f"This is not counted among the comparisons on its queries: {error.message}.")
+            return None
+        return kept.look or None
+
+    return count
 
 
 def of_session(session: CollectionSession, notes: list[str]) -> Sources:
-    project, parts, split = session.project, session.collection.parts, session.split
+    from rankscope.experiment.keep import project_store  # only projects need the store
 
-    def compare(runs: Mapping[str, Run], queries: Sequence[str]) -> Comparison:
+    project, parts, split = session.project, session.collection.parts, session.split
+    place, texts = project_store(project), session.collection.queries.texts or {}
+
+    def compare(repeated: Mapping[str, Sequence[Run]], queries: Sequence[str]) -> Comparison:
         session.split = replace(split, measured=tuple(queries))
-        retrieved = {name: dict.fromkeys(run.rows.doc) for name, run in runs.items()}
+        runs, further = first_and_further(repeated)
+        retrieved = {name: {doc: None for run in each for doc in run.rows.doc} for name, each in repeated.items()}
         foreign = {name: docs for name, docs in retrieved.items() if has_foreign_ids(session, list(runs))}
         unknown = find_unknown_docs(session.collection, foreign, unknown_ids(session.collection, foreign))
         problems = {name: f"{finding.message}." for name, finding in unknown.items()}
         docs = {doc: None for found in retrieved.values() for doc in found}
         first = next(iter(runs))
-        _, comparison, noted = score_runs(session, runs, {}, docs, baseline=first, problems=problems, anyway=False)
+        _, comparison, noted = score_runs(session, runs, further, docs, baseline=first, problems=problems, anyway=False)
         notes.extend(noted)
         if comparison is None:
             raise InputError("there are not two runs to compare")
@@ -393,7 +223,20 @@ def of_session(session: CollectionSession, notes: list[str]) -> Sources:
         parts["qrels"],
         parts["docs"],
         project.margin,
+        look_counter(
+            place if place.exists else None,
+            lambda run: {query: texts.get(query) for query in measured_queries(split, run)},
+            parts["qrels"],
+            notes,
+        ),
+        frozenset(split.measured),
     )
+
+
+def first_and_further(repeated: Mapping[str, Sequence[Run]]) -> tuple[dict[str, Run], dict[str, Sequence[Run]]]:
+    """Return the first run of each system, and the others of those that were asked several times."""
+    first = {name: runs[0] for name, runs in repeated.items()}
+    return first, {name: runs[1:] for name, runs in repeated.items() if len(runs) > 1}
 
 
 def has_foreign_ids(session: CollectionSession, names: Sequence[str]) -> bool:
@@ -420,14 +263,22 @@ def gate_files(
     texts = {} if request.queries is None else load_queries(request.queries).texts or {}
     current = runs_in_files(runs, request.options, latencies)
 
-    def compare(loaded: Mapping[str, Run], queries: Sequence[str]) -> Comparison:
-        return compare_runs(judged.select(queries), dict(loaded), asked, on_note=notes.append)
+    def compare(repeated: Mapping[str, Sequence[Run]], queries: Sequence[str]) -> Comparison:
+        loaded, further = first_and_further(repeated)
+        return compare_runs(judged.select(queries), loaded, asked, on_note=notes.append, further=further)
 
+    part = CollectionPart(len(judged.rows), qrels_digest(judged))
     sources = Sources(
         compare,
         lambda run: {query: texts.get(query, "") for query in queries_of_run(judged, run)},
-        CollectionPart(len(judged.rows), qrels_digest(judged)),
+        part,
         margin=asked.margin,
+        count=look_counter(
+            nearest_store(),
+            lambda run: {query: texts.get(query) for query in asked_queries(judged, run)},
+            part,
+            notes,
+        ),
     )
     kept = next(iter(baseline.runs.values()))
     checks: list[GateCheck] = []
@@ -470,7 +321,8 @@ def gate_match(
     notes: list[str] = []
     queries = shared_queries(match, options, sources, notes)
     called = BASELINE if all(one.name != BASELINE for one in match.current) else "saved baseline"
-    comparison = sources.compare({called: kept.run, **{one.name: one.run for one in match.current}}, queries)
+    runs = {called: (kept.run, *kept.further), **{one.name: (one.run, *one.further) for one in match.current}}
+    comparison = sources.compare(runs, queries)
     check_definition(comparison, baseline.measure)
     notes += changes_since(comparison, match, baseline, sources)
     if baseline.reference.kind == "store" and all(not pair.differs for pair in comparison):
@@ -479,7 +331,18 @@ def gate_match(
             f"The baseline is {which}. Where that is the very run that is checked, name an earlier one, such as "
             f"{kept.system}~1."
         )
-    checks = list(gate_of(comparison, options.policy, collection=match.collection).checks)
+    look = sources.count(comparison, runs, match.current[-1].run)
+    found = gate_of(comparison, options.policy, collection=match.collection).checks
+    checks = [replace(check, look=look) for check in found]
+    if lost := [query for query in queries if sources.judged is not None and query not in sources.judged]:
+        share = len(lost) / len(queries)
+        of = f" of {match.collection}" if match.collection else ""
+        words = f"{len(lost)} of {len(queries)} queries{of} ({share:.0%}) have no judgments any more: {listed(lost)}"
+        if share > options.policy.allow_missing:
+            words = f"{words}; at most {options.policy.allow_missing:.0%} may be missing."
+            checks = [replace(check, outcome="error", words=words) for check in checks]
+        else:
+            notes.append(f"{words}. They do not count.")
     if options.policy.max_latency_ratio is not None:
         checks += (latency_of_match(one, match, options.policy, queries) for one in match.current)
         machine = machine_words()
@@ -543,11 +406,25 @@ def changes_since(comparison: Comparison, match: Match, baseline: KeptBaseline, 
         if kept.mean is not None and pair.mean.a is not None:
             scored = f": the {pair.measure} of {kept.system} was {kept.mean:.4f} then, and is {pair.mean.a:.4f} now"
         yield f"The judgments{of} have changed {since}. Both are scored by today's{scored}."
+    elif baseline.reference.kind == "folder" and (other := has_other_mean(comparison, kept)):
+        yield (
+            f"The manifest of the baseline says that the {other.measure} of {kept.system} was {kept.mean:.4f}, but its "
+            f"run has {other.mean.a:.4f} by the same judgments: was the manifest changed?"
+        )
     if kept.docs is not None and sources.docs is not None and kept.docs.sha256 != sources.docs.sha256:
         yield f"The docs{of} have changed {since}: there were {kept.docs.n:,}, and are {sources.docs.n:,} now."
     if baseline.measure is not None and baseline.has_margin and baseline.margin != sources.margin:
         before, after = ("none" if one is None else f"{one:g}" for one in (baseline.margin, sources.margin))
         yield f"The margin that is given has changed {since}: it was {before}, and is {after} now."
+
+
+def has_other_mean(comparison: Comparison, kept: KeptRun) -> PairResult | None:
+    """Return the pair whose mean is not the one that was saved with the run, where both are over the same queries."""
+    pair = next(iter(comparison))
+    same = not pair.group and not pair.n_undefined and pair.n_queries == len(kept.queries or {})
+    if not same or kept.mean is None or pair.mean.a is None or abs(kept.mean - pair.mean.a) < ROUNDING:
+        return None
+    return pair
 
 
 def latency_of_match(one: CurrentRun, match: Match, policy: GatePolicy, queries: Sequence[str]) -> GateCheck:

@@ -9,34 +9,44 @@ the judgments of today.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from rankscope._version import __version__
+from rankscope.align.hits import Counts
 from rankscope.align.policies import Policies
-from rankscope.comparison.compare import compare_runs
+from rankscope.arrays import Floats
+from rankscope.comparison.compare import compare_runs, compare_scores_request
 from rankscope.comparison.known_measures import range_of
-from rankscope.comparison.records import Code, Comparison, PairResult
-from rankscope.comparison.request import CompareOptions, request_of
-from rankscope.comparison.verdict import short_words
+from rankscope.comparison.records import Code, Comparison, PairResult, QueryChange
+from rankscope.comparison.request import CompareOptions, ScoreOptions, request_of
+from rankscope.comparison.verdict import short_words, spread_text
 from rankscope.data.qrels import Qrels
-from rankscope.errors import InputError, OptionError, give_warning
-from rankscope.experiment.keep import KeptCollection
+from rankscope.errors import InputError, OptionError, RankscopeError, give_warning
+from rankscope.experiment.keep import KeptCollection, one_or_all, project_store
+from rankscope.experiment.project import Project, load_project
 from rankscope.measures.parse import parse_measure
-from rankscope.measures.scores import ROUNDING, show, summarise
+from rankscope.measures.repetitions import mean_of, spread_of_means
+from rankscope.measures.scores import ROUNDING, QrelsInfo, RunScores, Scores, show, summarise
 from rankscope.measures.spec import Measure
-from rankscope.records import Record, StoredRecord, or_none
+from rankscope.records import Record, StoredRecord, or_none, replace
 from rankscope.stats.interval import mean_interval
 from rankscope.store import Store, StoredRun
+from rankscope.store.columns import ScoreVector
 from rankscope.store.qrels import StoredQrels
-from rankscope.store.scores import ScoreSummary, StoredScores
+from rankscope.store.scores import ScoreSummary, StoredScores, data_of_docs, refuse_data_of_docs
 
 DEFAULT_MEASURE = "nDCG@10"
 SHOWN_CHANGES = 8
+SHOWN_QUERIES = 5
+"""So many of the queries that lost, and of those that gained, are named."""
 PRODUCTION = "production"
 """The tag of the run that users see."""
 LONGEST_VALUE = 24
@@ -103,12 +113,18 @@ class HistoryPoint(Record, kw_only=True):
     """Queries that count."""
     missing: int
     """Queries that it does not answer."""
+    n_repetitions: int = 1
+    """How often the system was asked: every query has the mean of its scores over all of them."""
+    spread: float | None = None
+    """The standard deviation of the mean from repetition to repetition; None where it was asked once."""
     change: ChangeParts | None = None
     """Since the run before; None for the first, and where the two have no query in common."""
     queries: QueryCounts | None = None
     """How its queries differ from those of the run before."""
+    refused: str = ""
+    """Why it cannot be compared with the run before although the queries are the same; empty where it can."""
     same_as_newest: bool = True
-    """Whether it was asked the same queries as the newest run of the system."""
+    """Whether it was asked the same queries as the newest run of the system, and can be compared with it."""
     tags: tuple[str, ...] = ()
 
 
@@ -123,6 +139,8 @@ class SystemHistory(Record):
     """From that run, as it was scored then, to the newest, as it is scored today."""
     queries: QueryCounts | None = None
     """How the queries of the first run of all differ from those of the newest."""
+    n_earlier: int = 0
+    """Runs before those above, which were not asked for."""
 
     @property
     def comparable(self) -> tuple[HistoryPoint, ...]:
@@ -178,6 +196,8 @@ class LabelsOfToday(Record):
     n_queries: int
     n_judgments: int
     stored: str
+    is_newest: bool = True
+    """False where earlier ones were asked for."""
 
 
 class History(StoredRecord, kw_only=True):
@@ -194,11 +214,15 @@ class History(StoredRecord, kw_only=True):
     verdict: VerdictOnChange | None = None
     """On its newest run against its first one that was asked the same queries."""
     n_looks: int = 0
-    """Comparisons that were made on the queries of today."""
+    """Comparisons that were made on the queries of today; what a history compares to show it is not counted."""
     changes: tuple[VerdictOnChange, ...] = ()
     """The newest changes, the newest first."""
     label_steps: tuple[LabelStep, ...] = ()
     """Where other judgments moved the printed number of the main system, the oldest first."""
+    notes: tuple[str, ...] = ()
+    dated_ahead: tuple[int, ...] = ()
+    """Runs that are dated in the future, as a clock was wrong; their order is that in which they were stored."""
+    """What must be known to read it, as of measures that cannot be computed again."""
 
     @property
     def main_system(self) -> SystemHistory:
@@ -219,6 +243,9 @@ class RunChange(StoredRecord, kw_only=True):
     comparison: Comparison | None
     """Of the two rankings under the judgments of today; None where they are the same."""
     notes: tuple[str, ...] = ()
+    losses: tuple[QueryChange, ...] = ()
+    """The queries that lost most, both runs under the judgments of today, the largest loss first."""
+    gains: tuple[QueryChange, ...] = ()
 
 
 def history_of(
@@ -229,13 +256,15 @@ def history_of(
     systems: Sequence[str] = (),
     last: int | None = None,
     qrels: str | None = None,
+    margin: float | None = None,
     n_changes: int = SHOWN_CHANGES,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> History:
     """Return the stored runs of systems on a collection, each scored under the judgments of today.
 
-    `last` keeps the newest runs of each system; `qrels` names other judgments than the newest; `n_changes` is how many
-    runs are compared with the one before; with 0 nothing is compared. What was not scored yet is scored now, and kept.
+    `last` keeps the newest runs of each system; `qrels` names other judgments than the newest; `margin` is the smallest
+    difference that matters, by default that of the project; `n_changes` is how many runs are compared with the one
+    before; with 0 nothing is compared. What was not scored yet is scored now, and kept.
     """
     name = chosen_collection(store, collection)
     runs = store.runs.list(collection=name)
@@ -250,19 +279,29 @@ def history_of(
         for system in dict.fromkeys(run.system for run in runs)
         if not systems or system in systems
     }
-    wanted, policies = chosen_measure(runs, measure), policies_of(runs[-1])
+    deciding, policies = measure_with_margin(store, runs, measure, margin), policies_of(runs[-1])
+    wanted = deciding.measure
     labels = store.qrels.find(qrels or name)
-    scorer = HistoryScorer(store, wanted, policies)
+    scorer = scorer_of(store, wanted, policies)
+    of_system, notes = with_scores(scorer, of_system)
     scorer.prepare([run for group in of_system.values() for run in group], labels, on_progress)
     tags: dict[int, list[str]] = {}
     for tag, number in store.tags.current().items():
         tags.setdefault(number, []).append(tag)
-    histories = {system: system_history(scorer, system, group, labels, tags) for system, group in of_system.items()}
-    main = main_system_of(of_system, store.tags.current().get(PRODUCTION))
+    n_all = Counter(run.system for run in runs)
+    histories = {
+        system: replace(
+            system_history(scorer, system, group, labels, tags),
+            n_earlier=n_all[system] - len(group) if last else 0,
+        )
+        for system, group in of_system.items()
+    }
+    order = {run.number: place for place, run in enumerate(runs)}
+    main = main_system_of(of_system, store.tags.current().get(PRODUCTION), order)
     verdict, since = None, histories[main].since
     if n_changes and since is not None:
         first = next(run for run in of_system[main] if run.number == since)
-        verdict = verdict_on_change(store, scorer, first, of_system[main][-1], labels)
+        verdict = verdict_on_change(store, scorer, first, of_system[main][-1], labels, margin=deciding.margin)
     return History(
         rankscope=__version__,
         collection=name,
@@ -275,22 +314,52 @@ def history_of(
             labels.facts["n_queries"],
             labels.facts["n_judgments"],
             labels.stored,
+            labels == store.qrels.find(name),
         ),
         systems=tuple(histories.values()),
         main=main,
         verdict=verdict,
-        changes=tuple(newest_changes(store, scorer, of_system.values(), labels, n_changes)),
+        changes=tuple(
+            verdict_on_change(store, scorer, before, after, labels, margin=deciding.margin)
+            for before, after in newest_pairs(of_system.values(), order)[:n_changes]
+        ),
         n_looks=store.comparisons.n_looks(runs[-1].queries_sha256),
         label_steps=tuple(label_steps(scorer, histories[main], of_system[main])),
+        notes=notes,
+        dated_ahead=tuple(run.number for group in of_system.values() for run in dated_ahead(store, group)),
     )
 
 
-def main_system_of(runs: Mapping[str, Sequence[StoredRun]], in_production: int | None) -> str:
+def dated_ahead(store: Store, runs: Iterable[StoredRun]) -> list[StoredRun]:
+    """Return the runs whose time is still to come: a clock was wrong, or is."""
+    now = store.clock()
+    return [run for run in runs if run.started > now]
+
+
+def with_scores(
+    scorer: HistoryScorer, runs: Mapping[str, Sequence[StoredRun]]
+) -> tuple[dict[str, list[StoredRun]], tuple[str, ...]]:
+    """Return the runs that have scores, or can be scored, and what is to be said of a measure that cannot be."""
+    known = {system: [run for run in group if scorer.has(run)] for system, group in runs.items()}
+    n_lacking = sum(map(len, runs.values())) - sum(map(len, known.values()))
+    if not any(known.values()):
+        refuse_data_of_docs([scorer.measure], next(run for group in runs.values() for run in group))
+    notes = []
+    if data := data_of_docs(scorer.measure):
+        why = f"{scorer.measure.name} looks at {' and '.join(data)}, which the store does not keep"
+        notes.append(f"{why}: its numbers are those of the time of each run, under the judgments of that time.")
+    if n_lacking:
+        were = "run was not scored by it, and is" if n_lacking == 1 else "runs were not scored by it, and are"
+        notes.append(f"{n_lacking} {were} left out.")
+    return {system: group for system, group in known.items() if group}, tuple(notes)
+
+
+def main_system_of(runs: Mapping[str, Sequence[StoredRun]], in_production: int | None, order: Mapping[int, int]) -> str:
     """Return the system that a tagged run belongs to; where it is none of them, the one whose run is the newest."""
     for system, group in runs.items():
         if any(run.number == in_production for run in group):
             return system
-    return max(runs, key=lambda system: (runs[system][-1].started, runs[system][-1].number))
+    return max(runs, key=lambda system: order[runs[system][-1].number])
 
 
 def chosen_collection(store: Store, name: str | None) -> str:
@@ -308,10 +377,41 @@ def chosen_collection(store: Store, name: str | None) -> str:
     return known[0]
 
 
-def chosen_measure(runs: Sequence[StoredRun], name: str | None) -> Measure:
-    """Return the measure asked for, else the one that decided last."""
-    decided = next((run.details.primary for run in reversed(runs) if run.details.primary), DEFAULT_MEASURE)
-    return parse_measure(name or decided)
+class MeasureWithMargin(Record):
+    """What decides between runs: a measure, and the smallest difference that matters, where it was given."""
+
+    measure: Measure
+    margin: float | None
+
+
+def measure_with_margin(
+    store: Store, runs: Sequence[StoredRun], name: str | None = None, margin: float | None = None
+) -> MeasureWithMargin:
+    """Return the measure asked for, else that of the project of the store, else the one that decided last.
+
+    The margin is the one given, else the one that goes with the measure. What files were scored by does not count
+    where there are runs of a project.
+    """
+    primary, of_primary = DEFAULT_MEASURE, None
+    if project := project_of_store(store, runs[-1].collection):
+        primary, of_primary = project.primary, project.margin
+    else:
+        decided = [run for run in runs if run.details.primary]
+        for last in [*(run for run in reversed(decided) if run.type), *reversed(decided)][:1]:
+            primary, of_primary = last.details.primary, last.details.margin
+    wanted, usual = parse_measure(name or primary), parse_measure(primary)
+    return MeasureWithMargin(wanted, of_primary if margin is None and wanted == usual else margin)
+
+
+def project_of_store(store: Store, collection: str) -> Project | None:
+    """Return the project whose store this is, as it is today; None where none is found that has the collection."""
+    folders = [Path.cwd()] if store.location.path is None else [store.location.path.parent.parent, Path.cwd()]
+    for folder in folders:
+        with suppress(RankscopeError):
+            project = load_project(folder)
+            if collection in project.collections and project_store(project) == store.location:
+                return project
+    return None
 
 
 def policies_of(run: StoredRun) -> Policies:
@@ -319,12 +419,17 @@ def policies_of(run: StoredRun) -> Policies:
 
 
 class HistoryScorer:
-    """Scores of stored runs by one measure; each is asked of the store once."""
+    """Scores of stored runs by one measure; each is asked of the store once.
+
+    Of a run with several repetitions, the score of a query is its mean over all of them, as in the report of `run`.
+    """
 
     def __init__(self, store: Store, measure: Measure, policies: Policies) -> None:
         self.store, self.measure, self.policies = store, measure, policies
+        self._single: dict[tuple[int, int], StoredScores] = {}
         self._scores: dict[tuple[int, int], StoredScores] = {}
         self._means: dict[tuple[int, int], ScoreSummary] = {}
+        self._repetitions: dict[int, tuple[StoredRun, ...]] = {}
         self._texts: dict[str, dict[str, str | None]] = {}
         self._labels: dict[str, StoredQrels] | None = None
         self._same: dict[tuple[str, str], frozenset[str]] = {}
@@ -337,29 +442,71 @@ class HistoryScorer:
     ) -> None:
         """Score what was not scored yet, under given judgments and those of its time, and read it all at once."""
         self.labels_of_all(labels)
-        groups: dict[int, tuple[StoredQrels, list[StoredRun]]] = {labels.number: (labels, list(runs))}
+        self._repetitions |= self.store.runs.repetitions(runs)
+        groups: dict[int, tuple[StoredQrels, list[StoredRun]]] = {labels.number: (labels, [])}
         for run in runs:
             then = self.labels_then(run)
-            if then is not None and then != labels:
-                groups.setdefault(then.number, (then, []))[1].append(run)
+            for qrels in {each.number: each for each in (labels, then) if each is not None}.values():
+                groups.setdefault(qrels.number, (qrels, []))[1].extend(self.repetitions(run))
         for number, (qrels, group) in groups.items():
             means = self.store.scores.means(group, qrels, self.measure, self.policies, on_progress=on_progress)
             self._means |= {(run, number): summary for run, summary in means.items()}
-        read = self.store.scores.read([self._means[run.number, labels.number] for run in runs])
-        self._scores |= {(run.number, labels.number): scores for run, scores in zip(runs, read, strict=True)}
+        needed = [each for run in runs for each in self.repetitions(run)]
+        read = self.store.scores.read([self._means[run.number, labels.number] for run in needed])
+        self._single |= {(run.number, labels.number): scores for run, scores in zip(needed, read, strict=True)}
 
-    def summary(self, run: StoredRun, labels: StoredQrels) -> ScoreSummary:
-        """Return the mean of a run, and what it stands for."""
+    def repetitions(self, run: StoredRun) -> tuple[StoredRun, ...]:
+        """Return a run and its further repetitions, whose scores are averaged query by query."""
+        if run.number not in self._repetitions:
+            self._repetitions |= self.store.runs.repetitions([run])
+        return self._repetitions[run.number]
+
+    def single_scores(self, run: StoredRun, labels: StoredQrels) -> StoredScores:
+        """Return the scores of one repetition."""
+        key = (run.number, labels.number)
+        if key not in self._single:
+            self._single[key] = self.store.scores.read([self.single_summary(run, labels)])[0]
+        return self._single[key]
+
+    def single_summary(self, run: StoredRun, labels: StoredQrels) -> ScoreSummary:
         key = (run.number, labels.number)
         if key not in self._means:
             self._means |= {key: self.store.scores.means([run], labels, self.measure, self.policies)[run.number]}
         return self._means[key]
 
     def scores(self, run: StoredRun, labels: StoredQrels) -> StoredScores:
+        """Return the score of each query: its mean over all repetitions of the run."""
+        repetitions = self.repetitions(run)
+        if len(repetitions) == 1:
+            return self.single_scores(run, labels)
         key = (run.number, labels.number)
         if key not in self._scores:
-            self._scores[key] = self.store.scores.read([self.summary(run, labels)])[0]
+            self._scores[key] = mean_of_repetitions(
+                [self.single_scores(each, labels) for each in repetitions], self.measure
+            )
         return self._scores[key]
+
+    def summary(self, run: StoredRun, labels: StoredQrels) -> ScoreSummary:
+        """Return the mean of a run, and what it stands for."""
+        if len(self.repetitions(run)) == 1:
+            return self.single_summary(run, labels)
+        return self.scores(run, labels).summary
+
+    def spread(self, run: StoredRun, labels: StoredQrels) -> float | None:
+        """Return how far the means of a run's repetitions spread, over queries with a score in all; None of one."""
+        if len(self.repetitions(run)) == 1:
+            return None
+        known = ~np.isnan(self.scores(run, labels).vector.values)
+        values = [self.single_scores(each, labels).vector.values[known] for each in self.repetitions(run)]
+        return or_none(spread_of_means([summarised(each, self.measure) for each in values]))
+
+    def has(self, run: StoredRun) -> bool:  # noqa: ARG002 (not every scorer has all)
+        """Tell whether a run has scores by the measure, or can be scored."""
+        return True
+
+    def refusal(self, before: StoredRun, after: StoredRun) -> str:  # noqa: ARG002 (as above)
+        """Say why the scores of two runs cannot be compared, whatever they were asked; empty where they can."""
+        return ""
 
     def labels_of_all(self, labels: StoredQrels | None = None) -> dict[str, StoredQrels]:
         """Return the first stored judgments of each content; of that of `labels`, these."""
@@ -429,6 +576,99 @@ class HistoryScorer:
         return mean_over(self.scores(run, labels), same, self.measure.spec.aggregate)
 
 
+class KeptScorer(HistoryScorer):
+    """Scores by a measure that cannot be computed again: as they were kept, under the judgments of their time.
+
+    Two runs can be compared where both were scored under the same judgments, with the same embeddings or ontology.
+    """
+
+    def __init__(self, store: Store, measure: Measure, policies: Policies) -> None:
+        super().__init__(store, measure, policies)
+        self._kept = {number: scores[-1] for number, scores in store.scores.kept(measure, policies).items()}
+        self._judgments = {each.number: each.judgments_sha256 for each in store.qrels.list()}
+
+    def prepare(
+        self,
+        runs: Sequence[StoredRun],
+        labels: StoredQrels,
+        on_progress: Callable[[int, int], object] | None = None,  # noqa: ARG002 (nothing is computed)
+    ) -> None:
+        self.labels_of_all(labels)
+        self._repetitions |= self.store.runs.repetitions(runs)
+
+    def has(self, run: StoredRun) -> bool:
+        return all(each.number in self._kept for each in self.repetitions(run))
+
+    def single_summary(self, run: StoredRun, labels: StoredQrels) -> ScoreSummary:  # noqa: ARG002 (those of its time)
+        if run.number not in self._kept:
+            refuse_data_of_docs([self.measure], run)
+        return self._kept[run.number].summary
+
+    def made_with(self, run: StoredRun) -> tuple[str, str]:
+        """Return what stands for the judgments and the data that a run was scored with."""
+        kept = self._kept[run.number]
+        return self._judgments[kept.qrels], kept.data_sha256
+
+    def refusal(self, before: StoredRun, after: StoredRun) -> str:
+        data = " and ".join(data_of_docs(self.measure))
+        again = f"{self.measure.name} cannot be computed again, as {data} are not stored"
+        for run in (before, after):
+            if not self.has(run):
+                return f"run {run.number} has no scores by it, and {again}"
+        (then, data_then), (now, data_now) = self.made_with(before), self.made_with(after)
+        if then != now:
+            return f"run {before.number} was scored under other judgments, and {again}"
+        return "" if data_then == data_now else f"run {before.number} was scored with other {data}, and {again}"
+
+    def both(self, runs: Mapping[str, StoredRun], labels: StoredQrels, queries: AbstractSet[str]) -> Scores:
+        """Return the scores of runs by name over some queries, to be compared."""
+        scored = []
+        for name, run in runs.items():
+            found = self.scores(run, labels)
+            places = [i for i, query in enumerate(found.query_ids) if query in queries]
+            answered = found.vector.answered[places]
+            scored.append(
+                RunScores(
+                    name=name,
+                    query_ids=tuple(found.query_ids[i] for i in places),
+                    measures=(self.measure.name,),
+                    values=found.vector.values[places, None],
+                    undefined=found.vector.undefined[places, None],
+                    answered=answered,
+                    counts=Counts(len(places), int((~answered).sum()), 0, 0, 0, 0),
+                    aggregates=(self.measure.spec.aggregate,),
+                    lower_is_better=frozenset([self.measure.name] if self.measure.spec.better == "lower" else ()),
+                )
+            )
+        return Scores(tuple(scored), QrelsInfo(len(scored[0])), policies=self.policies.as_dict())
+
+
+def scorer_of(store: Store, measure: Measure, policies: Policies) -> HistoryScorer:
+    """Return what scores stored runs, or what reads the scores of a measure that cannot be computed again."""
+    return (KeptScorer if data_of_docs(measure) else HistoryScorer)(store, measure, policies)
+
+
+def mean_of_repetitions(repetitions: Sequence[StoredScores], measure: Measure) -> StoredScores:
+    """Return the mean over repetitions for each query; it is undefined where it is in any of them."""
+    first, vectors = repetitions[0], [each.vector for each in repetitions]
+    values, answered = mean_of([each.values for each in vectors]), np.all([each.answered for each in vectors], axis=0)
+    undefined = np.any([each.undefined for each in vectors], axis=0)
+    known = values[~np.isnan(values)]
+    summary = replace(
+        first.summary,
+        mean=or_none(summarised(known, measure)),
+        n=len(known),
+        undefined=int(undefined.sum()),
+        missing=int((~answered).sum()),
+    )
+    return StoredScores(summary, first.query_ids, ScoreVector(values, undefined, answered))
+
+
+def summarised(values: Floats, measure: Measure) -> float:
+    """Return one number for the scores of all queries, as is usual for a measure."""
+    return summarise(values, measure.spec.aggregate, lower_is_better=measure.spec.better == "lower")
+
+
 def system_history(
     scorer: HistoryScorer, system: str, runs: Sequence[StoredRun], labels: StoredQrels, tags: dict[int, list[str]]
 ) -> SystemHistory:
@@ -440,7 +680,7 @@ def system_history(
             labels,
             before=before,
             tags=tuple(tags.get(run.number, ())),
-            same_as_newest=scorer.query_counts(run, newest, labels).are_same,
+            same_as_newest=scorer.query_counts(run, newest, labels).are_same and not scorer.refusal(run, newest),
         )
         for before, run in zip([None, *runs], runs, strict=False)
     )
@@ -452,17 +692,20 @@ def system_history(
     return SystemHistory(system, points, first.number, change, queries)
 
 
-def newest_changes(
-    store: Store, scorer: HistoryScorer, groups: Iterable[Sequence[StoredRun]], labels: StoredQrels, n: int
-) -> Iterator[VerdictOnChange]:
-    """Yield what comparisons of the newest runs with the ones before say; where queries differ, there is none."""
+def newest_pairs(groups: Iterable[Sequence[StoredRun]], order: Mapping[int, int]) -> list[tuple[StoredRun, StoredRun]]:
+    """Return each run with the one before it of its system, the newest first."""
     pairs = [pair for runs in groups for pair in pairwise(runs)]
-    for before, after in sorted(pairs, key=lambda pair: (pair[1].started, pair[1].number), reverse=True)[:n]:
-        yield verdict_on_change(store, scorer, before, after, labels)
+    return sorted(pairs, key=lambda pair: order[pair[1].number], reverse=True)
 
 
 def verdict_on_change(
-    store: Store, scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels
+    store: Store,
+    scorer: HistoryScorer,
+    before: StoredRun,
+    after: StoredRun,
+    labels: StoredQrels,
+    *,
+    margin: float | None,
 ) -> VerdictOnChange:
     counts, change = change_between(scorer, before, after, labels)
     facts: dict[str, Any] = {
@@ -473,10 +716,11 @@ def verdict_on_change(
         "what": ", ".join(changed_options(before, after)),
     }
     if change is None or not counts.are_same:
-        why = f"Not comparable: {counts.in_words or 'no judged query in common'}."
+        reason = scorer.refusal(before, after) if counts.are_same else counts.in_words
+        why = f"Not comparable: {reason or 'no judged query in common'}."
         facts |= {"difference": None, "low": None, "high": None}
         return VerdictOnChange(**facts, verdict="not_comparable", short="not comparable", words=why)
-    compared = compared_runs(store, scorer, before, after, labels)
+    compared = compared_runs(store, scorer, before, after, labels, margin=margin, is_look=False)
     if compared is None:
         facts |= {"difference": 0.0, "low": None, "high": None}
         return VerdictOnChange(**facts, verdict="identical", short="identical", words="The rankings are identical.")
@@ -523,21 +767,25 @@ def compared_runs(
     labels: StoredQrels,
     *,
     margin: float | None = None,
+    is_look: bool = True,
     on_notes: Callable[..., object] = give_warning,
 ) -> Comparison | None:
     """Return the comparison of two runs under some judgments, as it was kept or made now; None for the same ranking.
 
-    They are compared on the queries that both were asked with the same words. `on_notes` takes what must be known of
+    They are compared on the queries that both were asked with the same words, by the means over all repetitions.
+    Without `is_look` the comparison shows what is known, and is not counted. `on_notes` takes what must be known of
     the data.
     """
-    if before.ranking_sha256 == after.ranking_sha256:
+    rankings = {run.number: [each.ranking_sha256 for each in scorer.repetitions(run)] for run in (before, after)}
+    if len({ranking for each in rankings.values() for ranking in each}) == 1:
         return None
     same = scorer.same_queries(before, after)
     names = {f"run {run.number}": run for run in (before, after)}
     if before.system != after.system:
         names = {f"{run.system} (run {run.number})": run for run in (before, after)}
     inputs = {
-        "runs": {name: run.ranking_sha256 for name, run in names.items()},
+        # in their order: what is better in one is worse in the other
+        "runs": [[name, one_or_all(rankings[run.number])] for name, run in names.items()],
         "queries": sorted(same),
         "qrels": labels.judgments_sha256,
         "measure": [scorer.measure.name, scorer.measure.spec.version],
@@ -545,20 +793,37 @@ def compared_runs(
         "policies": scorer.policies.as_dict(),
         "rankscope": __version__,
     }
+    if isinstance(scorer, KeptScorer):
+        inputs["qrels"], inputs["data"] = scorer.made_with(after)
+    about: dict[str, Any] = {
+        "queries_sha256": after.queries_sha256,
+        "rankings": [ranking for each in rankings.values() for ranking in each],
+        "inputs": inputs,
+        "is_look": is_look,
+    }
     kept = store.comparisons.find(inputs)
     if kept is not None:
-        return store.comparisons.result(kept)
-    judgments = store.qrels.judgments(labels).select(same)
-    runs = {name: store.runs.ranking(run) for name, run in names.items()}
-    given = {"margin": margin, **scorer.policies.as_dict()}
-    request = request_of(given, function="compare", known=CompareOptions, measures=scorer.measure)
+        result = store.comparisons.result(kept)
+        if is_look and not kept.look and not store.read_only:
+            kept = store.comparisons.add(result, **about)
+        return result.with_look(kept.look or None)
     notes: list[str] = []
-    made = compare_runs(judgments, runs, request, on_note=notes.append)
+    if isinstance(scorer, KeptScorer):
+        asked = request_of({"margin": margin}, function="compare_scores", known=ScoreOptions)
+        made = compare_scores_request(scorer.both(names, labels, same), asked, on_note=notes.append)
+    else:
+        judgments = store.qrels.judgments(labels).select(same)
+        runs = {name: store.runs.ranking(run) for name, run in names.items()}
+        further = {
+            name: [store.runs.ranking(each) for each in scorer.repetitions(run)[1:]] for name, run in names.items()
+        }
+        given = {"margin": margin, **scorer.policies.as_dict()}
+        request = request_of(given, function="compare", known=CompareOptions, measures=scorer.measure)
+        made = compare_runs(judgments, runs, request, on_note=notes.append, further=further)
     on_notes(*notes)
-    if not store.read_only:
-        rankings = (before.ranking_sha256, after.ranking_sha256)
-        store.comparisons.add(made, queries_sha256=after.queries_sha256, rankings=rankings, inputs=inputs)
-    return made
+    if store.read_only:
+        return made
+    return made.with_look(store.comparisons.add(made, **about).look or None)
 
 
 def point_of(
@@ -576,8 +841,10 @@ def point_of(
     if scorer.measure.spec.aggregate == "mean" and len(values) > 1:
         interval = mean_interval(values, range=range_of(scorer.measure.name, values))
     queries = change = None
+    refused = ""
     if before is not None:
         queries, change = change_between(scorer, before, run, labels)
+        refused = scorer.refusal(before, run)
     return HistoryPoint(
         run=run.number,
         digest=run.digest,
@@ -588,8 +855,11 @@ def point_of(
         mean_then=None if then is None else scorer.summary(run, then).mean,
         n=scores.summary.n,
         missing=scores.summary.missing,
+        n_repetitions=len(scorer.repetitions(run)),
+        spread=scorer.spread(run, labels),
         change=change,
         queries=queries,
+        refused=refused,
         same_as_newest=same_as_newest,
         tags=tags,
     )
@@ -600,7 +870,7 @@ def change_between(
 ) -> tuple[QueryCounts, ChangeParts | None]:
     """Return how the queries differ, and the change of the mean over the common ones, taken apart."""
     counts = scorer.query_counts(before, after, labels)
-    if not counts.n_common:
+    if not counts.n_common or scorer.refusal(before, after):
         return counts, None
     new, old_now = (scorer.mean_over_same(run, labels, before, after) for run in (after, before))
     old_then = scorer.mean_over_same(before, scorer.labels_then(before) or labels, before, after)
@@ -638,9 +908,14 @@ def diff_runs(
             f"run {before.number} is on {before.collection}, and run {after.number} on {after.collection}",
             hint="runs on two collections cannot be compared: they were asked other queries",
         )
-    wanted = chosen_measure((before, after), measure)
-    labels = store.qrels.find(qrels or after.collection)
-    scorer = HistoryScorer(store, wanted, policies_of(after))
+    deciding = measure_with_margin(store, (before, after), measure, margin)
+    wanted, labels = deciding.measure, store.qrels.find(qrels or after.collection)
+    scorer = scorer_of(store, wanted, policies_of(after))
+    if refused := scorer.refusal(before, after):
+        raise InputError(
+            f"run {before.number} and run {after.number} cannot be compared by {wanted.name}: {refused}",
+            hint="choose a measure of ranking and judgments with -m, or run both again under the judgments of today",
+        )
     scorer.prepare((before, after), labels)
     counts, change = change_between(scorer, before, after, labels)
     if change is None:
@@ -654,7 +929,8 @@ def diff_runs(
             f"run {before.number} and run {after.number} were not asked the same queries: {counts.in_words}",
             hint=f"--anyway compares them on the {counts.n_common} queries that both were asked",
         )
-    comparison = compared_runs(store, scorer, before, after, labels, margin=margin)
+    comparison = compared_runs(store, scorer, before, after, labels, margin=deciding.margin)
+    losses, gains = changed_most(scorer, before, after, labels)
     tags = store.tags.current()
     points = [
         point_of(
@@ -678,7 +954,27 @@ def diff_runs(
         change=change,
         comparison=comparison,
         notes=tuple(notes_on(before, after)),
+        losses=losses,
+        gains=gains,
     )
+
+
+def changed_most(
+    scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels
+) -> tuple[tuple[QueryChange, ...], tuple[QueryChange, ...]]:
+    """Return the queries that lost and that gained most from one run to another, each with what was asked."""
+    scores = [scorer.scores(run, labels) for run in (before, after)]
+    old, new = (dict(zip(each.query_ids, each.vector.values.tolist(), strict=True)) for each in scores)
+    texts, sign = scorer.texts(after), -1 if scorer.measure.spec.better == "lower" else 1
+    changes = [
+        QueryChange(query, old[query], new[query], new[query] - old[query], texts.get(query))
+        for query in scorer.same_queries(before, after)
+        if query in old and query in new and abs(new[query] - old[query]) > ROUNDING
+    ]
+    ordered = sorted(changes, key=lambda change: (-abs(change.delta), change.query))
+    losses = [change for change in ordered if sign * change.delta < 0][:SHOWN_QUERIES]
+    gains = [change for change in ordered if sign * change.delta > 0][:SHOWN_QUERIES]
+    return tuple(losses), tuple(gains)
 
 
 def rescored(
@@ -704,16 +1000,16 @@ def counts_unjudged(store: Store, name: str) -> bool:
     return bool(store.qrels.judgments(store.qrels.find(name)).rows.empty_queries)
 
 
-def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
+def change_lines(store: Store, kept: KeptCollection, project: Project) -> Iterator[str]:
     """Say in one line for each system what has changed since its run before."""
+    wanted = parse_measure(project.primary)
     for run in kept.runs:
         runs = store.runs.list(system=run.system, collection=kept.name)
-        wanted = chosen_measure([run], None)
-        scorer = HistoryScorer(store, wanted, policies_of(run))
+        scorer = scorer_of(store, wanted, policies_of(run))
         now = scorer.scores(run, kept.qrels).summary.mean
         here = f"{run.system}: {wanted.name} {'undefined' if now is None else show(now)}"
-        if run.details.n_repetitions > 1:  # the report has the mean over all of them
-            here += f" in the first of {run.details.n_repetitions} repetitions"
+        if spread := scorer.spread(run, kept.qrels):
+            here += f" (±{spread_text(spread)} from run to run, {len(scorer.repetitions(run))} repetitions)"
         place = [each.number for each in runs].index(run.number)
         if run.number not in kept.new:
             then = scorer.labels_then(run)
@@ -724,15 +1020,27 @@ def change_lines(store: Store, kept: KeptCollection) -> Iterator[str]:
         elif place == 0:
             yield f"{here}, the first stored run"
         else:
-            yield f"{here}{since_words(store, scorer, runs[place - 1], run, kept.qrels)}"
+            again = f" (the answers of run {store.runs.find(of).number})" if (of := run.details.answers_of) else ""
+            since = since_words(store, scorer, runs[place - 1], run, kept.qrels, margin=project.margin)
+            yield f"{here}{since}{again}"
 
 
-def since_words(store: Store, scorer: HistoryScorer, before: StoredRun, after: StoredRun, labels: StoredQrels) -> str:
-    counts, change = change_between(scorer, before, after, labels)
+def since_words(
+    store: Store,
+    scorer: HistoryScorer,
+    before: StoredRun,
+    after: StoredRun,
+    labels: StoredQrels,
+    *,
+    margin: float | None,
+) -> str:
     when = f"run {before.number} of {before.started[:16].replace('T', ' ')}"
+    if refused := scorer.refusal(before, after):
+        return f"; not comparable with {when}: {refused}"
+    counts, change = change_between(scorer, before, after, labels)
     if change is None or not counts.are_same:
         return f"; not comparable with {when}: {counts.in_words or 'no judged query in common'}"
-    compared = compared_runs(store, scorer, before, after, labels)
+    compared = compared_runs(store, scorer, before, after, labels, margin=margin)
     verdict = "identical" if compared is None else short_words(*verdict_and_pair(compared))
     moved = "" if not change.labels else f"; other judgments moved that run by {change.labels:+.4f}"
     difference = "" if change.system is None else f"{change.system:+.4f} "

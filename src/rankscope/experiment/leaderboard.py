@@ -17,7 +17,7 @@ from rankscope._version import __version__
 from rankscope.arrays import Floats
 from rankscope.comparison.known_measures import range_of
 from rankscope.errors import InputError, OptionError
-from rankscope.experiment.history import HistoryScorer, chosen_measure, policies_of
+from rankscope.experiment.history import HistoryScorer, measure_with_margin, policies_of
 from rankscope.records import Record, StoredRecord, or_none
 from rankscope.stats.interval import mean_interval
 from rankscope.store import Store, StoredRun
@@ -89,7 +89,7 @@ def leaderboard_of(
     if not names:
         raise InputError("the store has no runs yet", hint="`rankscope run` stores the first")
     runs = {name: store.runs.list(collection=name) for name in names}
-    wanted = chosen_measure([run for listed in runs.values() for run in listed], measure)
+    wanted = measure_with_margin(store, [run for listed in runs.values() for run in listed], measure).measure
     newest = {name: newest_of(listed, systems, tagged_numbers(store, tag)) for name, listed in runs.items()}
     everyone = list(dict.fromkeys(system for by_system in newest.values() for system in by_system))
     if not everyone:
@@ -100,7 +100,8 @@ def leaderboard_of(
     for name in names:
         labels = store.qrels.find(name)
         scorer = HistoryScorer(store, wanted, policies_of(runs[name][-1]))
-        asked = max(newest[name].values(), key=lambda run: (run.started, run.number)).queries_sha256
+        chosen = {run.number for run in newest[name].values()}
+        asked = next(run for run in reversed(runs[name]) if run.number in chosen).queries_sha256
         same = {system: run for system, run in newest[name].items() if run.queries_sha256 == asked}
         complete = [system for system in complete if system in same]
         reference = reference_runs(runs[name], asked)

@@ -256,6 +256,8 @@ class CollectionResult(Record, eq=False):
     """All judgments of the collection, with queries that were asked without any where these count."""
     answer_times: dict[str, tuple[AnswerTimes | None, ...]] = field(default_factory=dict)
     """By system, of each repetition; None where nothing was answered."""
+    data_digests: dict[str, str] = field(default_factory=dict)
+    """What stands for embeddings, docs and ontology, where measures look at them."""
 
     @property
     def n_failed(self) -> int:

@@ -13,13 +13,13 @@ from typing import Any
 from rankscope.data.run import Run
 from rankscope.errors import InputError, RankscopeError
 from rankscope.experiment.collection import Collection, load_collection
-from rankscope.experiment.keep import stored_queries
+from rankscope.experiment.keep import COSTS, stored_queries
 from rankscope.experiment.project import Project, load_project
 from rankscope.progress import Progress
 from rankscope.records import Record
 from rankscope.store import CollectionFacts, RunDetails, RunFacts, Store, StoredQuery, StoredRun
-from rankscope.store.columns import run_bytes
 from rankscope.store.exchange import MANIFEST, readable_manifest
+from rankscope.store.runs import ranking_sha256
 
 
 class ImportedResults(Record):
@@ -66,7 +66,7 @@ def import_results(store: Store, folder: Path, *, progress: Progress | None = No
 
 def is_known(store: Store, run: Run, facts: dict[str, Any], *, system: str, collection: str) -> bool:
     """Whether the store has these answers of the system already, under whatever time."""
-    ranking = hashlib.sha256(run_bytes(run.rows)).hexdigest()
+    ranking = ranking_sha256(run)
     return any(
         (each.ranking_sha256, each.details.fingerprint) == (ranking, facts["fingerprint"])
         for each in store.runs.list(system=system, collection=collection, repetitions=True)
@@ -129,7 +129,7 @@ def run_facts(
         system=system,
         type=str(facts["options"].get("type", "")),
         config=facts["options"],
-        started=manifest["started"],
+        started=facts.get("started", manifest["started"]),
         collection=collection,
         details=RunDetails(
             fingerprint=facts["fingerprint"],
@@ -137,10 +137,12 @@ def run_facts(
             depth=manifest["depth"],
             versions={"rankscope": manifest["rankscope"], "python": manifest["python"], **manifest["libraries"]},
             command=manifest["command"],
-            finished=manifest["finished"],
+            finished=facts.get("finished", manifest["finished"]),
             latency_ms=facts["costs"].get("latency"),
+            costs={name: cost for name in COSTS if (cost := facts["costs"].get(name)) is not None},
             failed=run.asked.failed if run.asked is not None else (),
             split=run.asked.split if run.asked is not None else "all",
             primary=manifest["primary"] or "",
+            backdated=True,
         ),
     )

@@ -29,7 +29,7 @@ from rankscope.errors import InputError, UnfinishedError
 from rankscope.experiment.answer_store import AnswerLog
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult, TrainTestSplit
-from rankscope.io.files import write_text
+from rankscope.io.files import read_text, write_text
 from rankscope.io.limits import cannot_write
 from rankscope.io.rows import RunRows
 from rankscope.io.write import sweep_half_written, write_run
@@ -215,7 +215,10 @@ def run_rows(log: AnswerLog, queries: Sequence[str], *, tag: str) -> RunRows:
 
 
 def write_manifest(benchmark: Benchmark, project: Project) -> None:
-    """Write all that a run depends on, what it counted, and when it was, into the project's output folder."""
+    """Write all that a run depends on, what it counted, and when it was, into the project's output folder.
+
+    What was not run this time stays as it was, with its own times, as long as it is what the project would run.
+    """
     stored = to_builtins(benchmark.project)
     manifest = {
         "rankscope": __version__,
@@ -235,7 +238,14 @@ def write_manifest(benchmark: Benchmark, project: Project) -> None:
                 "queries": to_builtins(result.split.sizes),
                 "group": result.group,
                 "weights": result.weights,
-                "systems": {system.name: system_manifest(system, result, project) for system in result.systems},
+                "systems": {
+                    system.name: {
+                        **system_manifest(system, result, project),
+                        "started": benchmark.started,
+                        "finished": benchmark.finished,
+                    }
+                    for system in result.systems
+                },
                 "choices": {choice.system: choice.chosen for choice in result.choices},
                 "about": result.about,
             }
@@ -243,7 +253,46 @@ def write_manifest(benchmark: Benchmark, project: Project) -> None:
         },
     }
     with locked_folder(project.output):
-        write_text(project.output / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+        collections = with_earlier(manifest["collections"], project)
+        write_text(project.output / MANIFEST, json.dumps({**manifest, "collections": collections}, indent=1) + "\n")
+
+
+def with_earlier(collections: dict[str, Any], project: Project) -> dict[str, Any]:
+    """Return what a manifest says of collections, with those systems of the manifest before that were not run now.
+
+    They count where they have the same options today, and their collection the same docs and queries.
+    """
+    path = project.output / MANIFEST
+    if not path.is_file():
+        return collections
+    text = read_text(path)
+    try:
+        earlier = json.loads(text)
+        times = {name: earlier[name] for name in ("started", "finished")}
+        found = {name: dict(about) for name, about in earlier["collections"].items() if name in project.collections}
+        for name, about in found.items():
+            now = collections.get(name, about)
+            is_same = all(about["parts"][part] == now["parts"][part] for part in ("docs", "queries"))
+            about["systems"] = {
+                system: {**times, **entry}
+                for system, entry in about["systems"].items()
+                if is_same and system in project.systems and entry["options"] == plain(project.systems[system].written)
+            }
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return collections  # it was written by others, or damaged
+    merged = {}
+    for name in project.collections:
+        if name in collections or found.get(name, {}).get("systems"):
+            about = collections.get(name) or found[name]
+            systems = {**found.get(name, {}).get("systems", {}), **about["systems"]}
+            ordered = {system: systems[system] for system in project.systems if system in systems}
+            merged[name] = {**about, "systems": ordered}
+    return merged
+
+
+def plain(options: Any) -> Any:
+    """Return options as they are read back from a file."""
+    return json.loads(json.dumps(options))
 
 
 def system_manifest(system: SystemResult, result: CollectionResult, project: Project) -> dict[str, Any]:

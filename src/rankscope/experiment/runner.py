@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -57,6 +57,7 @@ from rankscope.experiment.scoring import (
     with_spread,
 )
 from rankscope.experiment.session import (
+    CancelledRunError,
     CollectionSession,
     ConfiguredSystem,
     TaskProgress,
@@ -69,6 +70,8 @@ from rankscope.records import Options, Record, from_builtins, replace, to_builti
 from rankscope.systems.answers import Clock, UnreachableError
 from rankscope.systems.working_directory import working_directory
 
+SYSTEMS_STEP = "systems"
+"""What is said to be done of how many systems have answered, behind the name of the collection."""
 OnFailure = Literal["go-on", "stop"]
 """What a query that fails does: it is noted and the others are asked, or the run ends there."""
 
@@ -167,6 +170,7 @@ def run_project(
     *,
     on_progress: TaskProgress = ignore_progress,
     on_note: Callable[[str], object] = str,
+    should_stop: Callable[[], bool] = lambda: False,
     clock: Clock = time.perf_counter,
     **keywords: Unpack[RunKeywords],
 ) -> Benchmark:
@@ -185,6 +189,8 @@ def run_project(
         Called with what is being done, and how much of how much is done.
     on_note
         Called with the first failure of each system, when it happens.
+    should_stop
+        Asked between queries; where it says so, the run ends with an error, and running again goes on.
     clock
         Returns seconds, by which systems are timed.
     only, collections
@@ -212,7 +218,8 @@ def run_project(
     OptionError
         Where the options or the project ask for what cannot be done.
     UnfinishedError
-        Where a file cannot be written, or a query fails and the options say stop; what was answered is kept.
+        Where a file cannot be written, where a query fails and the options say stop, or where `should_stop` does; what
+        was answered is kept.
 
     Examples
     --------
@@ -242,9 +249,15 @@ def run_project(
     started = datetime.now(UTC).isoformat(timespec="seconds")
     for folder in (project.output, *(runs_folder(project, name) for name in collections)):
         check_writable(folder)
+
+    def go_on_or_stop(what: str, done: int, total: int | None, /) -> None:
+        on_progress(what, done, total)
+        if should_stop():
+            raise CancelledRunError("the run was cancelled", hint="what was answered is kept: run again to go on")
+
     with working_directory(project.folder), project.secrets.kept_out_of_errors():
         results = tuple(
-            run_collection(project, options, name, on_progress=on_progress, on_note=on_note, clock=clock)
+            run_collection(project, options, name, on_progress=go_on_or_stop, on_note=on_note, clock=clock)
             for name in collections
         )
     copied = ("sha256", "measures", "primary", "strata", "margin", "seeds", "profile", "unjudged_queries", "bands")
@@ -306,7 +319,25 @@ def run_collection(
     session.running = {task.system: task.repeat for task in tasks}
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
-    return gather(options, session, (execute_or_leave_out(task, session) for task in tasks))
+    return gather(options, session, execute_all(tasks, session))
+
+
+def execute_all(tasks: Sequence[RetrievalTask], session: CollectionSession) -> Iterator[TaskResult]:
+    for n_done, task in enumerate(tasks):
+        session.say(SYSTEMS_STEP, n_done, len(tasks))
+        yield execute_or_leave_out(task, session)
+    session.say(SYSTEMS_STEP, len(tasks), len(tasks))
+
+
+def forget_answers(project: Project, options: RunOptions) -> None:
+    """Throw away what systems have answered, on all collections at once; a run with `fresh` does so one by one."""
+    systems = project.with_parts(select_names(options.only, project.systems, "system", project))
+    for name in check_run_options(project, options):
+        answer_store(project, name).forget(systems)
+
+
+def answer_store(project: Project, collection: str) -> JournalStore:
+    return JournalStore(project.output / "journal" / file_name(collection), collection=collection)
 
 
 # Plan
@@ -406,7 +437,7 @@ def open_session(
         project,
         collection or load_collection(project.collection(name), cache=project.cache),
         task.split,
-        JournalStore(project.output / "journal" / file_name(name), collection=name),
+        answer_store(project, name),
         depth=task.depth,
         clock=clock,
         on_progress=on_progress,
@@ -601,4 +632,5 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         if project.unjudged_queries == "zero"
         else collection.qrels,
         answer_times=times,
+        data_digests=dict(session.data_digests),
     )

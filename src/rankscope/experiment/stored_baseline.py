@@ -36,11 +36,13 @@ def stored_runs(store: Store, reference: str, collections: Iterable[str]) -> lis
 
 
 def kept_run(store: Store, stored: StoredRun) -> KeptRun:
-    run, asked = store.runs.ranking(stored), store.texts.queries(stored.queries_sha256)
+    run, *further = (store.runs.ranking(each) for each in store.runs.repetitions([stored])[stored.number])
+    asked = store.texts.queries(stored.queries_sha256)
     return KeptRun(
         stored.system,
         run,
         {query: known.text or "" for query, known in asked.items()},
         latencies=store.runs.latencies_ms(stored),
         fingerprint=stored.details.fingerprint,
+        further=tuple(further),
     )

@@ -258,15 +258,22 @@ def check_parts(options: TargetOptions, key: str, *, where: str) -> None:
     if options.query is not None and options.stratum:
         raise OptionError(f"{where} has both query and stratum", hint="a target is about one query, or about a stratum")
     if key == "measure":
-        limits = [limit for limit in (options.at_least, options.at_most) if limit is not None]
-        if len(limits) != 1 or not math.isfinite(limits[0]):
-            raise OptionError(f"{where} has measure, which needs one limit", hint="add at_least = 0.5, or at_most")
-        try:
-            parse_measures(options.measure or "")
-        except MeasureError as error:
-            raise MeasureError(f"{where}: {error.message}", hint=error.hint) from error
+        check_measure_and_limit(options, where=where)
     if not math.isfinite(options.weight):
         raise OptionError(f"{where}: weight is {options.weight}, but must be a number above 0")
+
+
+def check_measure_and_limit(options: TargetOptions, *, where: str) -> None:
+    given = {name: getattr(options, name) for name in ("at_least", "at_most") if getattr(options, name) is not None}
+    for name, limit in given.items():
+        if not math.isfinite(limit):
+            raise OptionError(f"{where}: {name} is {limit}, which is no number to reach", hint=f"e.g. {name} = 0.5")
+    if len(given) != 1:
+        raise OptionError(f"{where} has measure, which needs one limit", hint="add at_least = 0.5, or at_most")
+    try:
+        parse_measures(options.measure or "")
+    except MeasureError as error:
+        raise MeasureError(f"{where}: {error.message}", hint=error.hint) from error
 
 
 def about(name: str) -> str:

@@ -15,9 +15,14 @@ from rankscope.notify.notice import Notice, NotifierOptions, NotifyError
 from rankscope.printable import printable
 from rankscope.records import to_builtins, to_json
 from rankscope.systems.options import AboveZero
+from rankscope.systems.secrets import HIDDEN, forms_of
 
 _SHOWN = 200
 """How much of a refusal is shown."""
+_LOOKED_AT = 500 * _SHOWN
+"""So many bytes of it are searched for secrets before it is cut: what is hidden becomes shorter."""
+_SECRET = 6
+"""Parts of an address with fewer characters are no secrets."""
 _MENTION = re.compile(r"@(?=\w)")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _NO_BREAK = "\u200b"
@@ -83,16 +88,21 @@ class WebhookNotifier(NotifierOptions):
         if 300 <= reply.status < 400:
             raise NotifyError(f"{self.host} answered HTTP {reply.status}, a redirection, which is not followed")
         if not 200 <= reply.status < 300:
-            said = " ".join(reply.content[: 10 * _SHOWN].decode("utf-8", "replace").split())
+            said = " ".join(reply.content[:_LOOKED_AT].decode("utf-8", "replace").split())
             words = printable(shorten(self._hidden(said), limit=_SHOWN))
             raise NotifyError(f"{self.host} answered HTTP {reply.status}" + (words and f": {words}"))
 
     def _hidden(self, words: str) -> str:
-        """Return words without the address, its path and what headers hold."""
+        """Return words without the address, any part of its path and query, and what headers hold."""
         parts = urllib.parse.urlsplit(self.url)
-        secret = {self.url, parts.path, parts.query, *self.headers.values()}
-        for each in sorted((text for text in secret if len(text) > 3), key=len, reverse=True):
-            words = words.replace(each, "(hidden)")
+        values = [value for _, value in urllib.parse.parse_qsl(parts.query, keep_blank_values=True)]
+        in_headers = [word for value in self.headers.values() for word in (value, *value.split())]
+        single = [*parts.path.split("/"), *re.split("[&=]", parts.query), *values, *in_headers]
+        single += map(urllib.parse.unquote, list(single))
+        whole = {text for text in (self.url, parts.path, parts.query) if len(text) > 3}
+        secret = whole.union(*(forms_of(text) for text in single if len(text) >= _SECRET))
+        for each in sorted(secret, key=len, reverse=True):
+            words = re.sub(re.escape(each), HIDDEN, words, flags=re.IGNORECASE)
         return words
 
 

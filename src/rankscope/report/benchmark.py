@@ -31,7 +31,7 @@ from rankscope.report.document import (
     TableBlock,
     VerdictBlock,
 )
-from rankscope.report.evaluation import best_first, mean_cells, mean_notes, number_cell, primary_of, queries
+from rankscope.report.evaluation import best_first, decided_by, mean_cells, mean_notes, number_cell, primary_of, queries
 from rankscope.report.repetitions import (
     RUN_TO_RUN,
     first_runs_of,
@@ -200,7 +200,8 @@ def collection_report(
     if result.comparison is not None:
         base = comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
     elif result.scores is not None:
-        base = evaluation_report.report_of(result.scores, with_figures=with_figures)
+        scores = decided_by(result.scores, benchmark.project.primary)
+        base = evaluation_report.report_of(scores, with_figures=with_figures)
     first = first_blocks(result, benchmark, with_cautions(base, result, benchmark.project.primary), with_figures)
     costs = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),), folded=True)
     choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)

@@ -385,13 +385,18 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
 
 def look_signal(look: int) -> doc.Signal:
     """Say how often these queries were compared on: with every look it is easier to find a winner by chance."""
+    mark: doc.Mark = "fine" if look == 1 else "note" if look < MANY_LOOKS else "look"
+    return doc.Signal("Looks", mark, look_words(look))
+
+
+def look_words(look: int) -> str:
     if look == 1:
-        return doc.Signal("Looks", "fine", "The first comparison on these queries that the store knows of.")
+        return "The first comparison on these queries that the store knows of."
     ending = "th" if 10 <= look % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(look % 10, "th")
     words = f"The {look}{ending} comparison on these queries; p-values and intervals do not correct for earlier ones."
     if look < MANY_LOOKS:
-        return doc.Signal("Looks", "note", words)
-    return doc.Signal("Looks", "look", f"{words} What wins may have been fitted to them: confirm it on new queries.")
+        return words
+    return f"{words} What wins may have been fitted to them: confirm it on new queries."
 
 
 def judged_signal(pair: PairResult) -> doc.Signal:

@@ -36,6 +36,14 @@ def primary_of(scores: Scores) -> str:
     return deciding_measure(scores.profile, scores.measures)
 
 
+def decided_by(scores: Scores, primary: str) -> Scores:
+    """Return the scores with the measure that a project says decides as their primary one: the first."""
+    if primary_of(scores) == primary:
+        return scores
+    ordered = scores.only(measures=[primary, *(name for name in scores.measures if name != primary)])
+    return ordered if primary_of(ordered) == primary else replace(ordered, profile=None)
+
+
 def best_first(scores: Scores) -> Scores:
     """Return the scores with the runs in the order of the primary measure; those without a score are last.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from rankscope.comparison.gate import GateCheck, GateResult, Outcome
@@ -10,6 +11,7 @@ from rankscope.comparison.records import PairResult
 from rankscope.comparison.verdict import decimals, with_sign
 from rankscope.printable import counted
 from rankscope.report.changed_queries import changed_query
+from rankscope.report.comparison import look_words
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import (
     Block,
@@ -23,6 +25,7 @@ from rankscope.report.document import (
 )
 from rankscope.report.render.markdown import COMMENT_LIMIT, to_markdown
 from rankscope.report.render.terminal import to_text
+from rankscope.report.repetitions import RUN_TO_RUN, pair_cells, pair_notes, varies
 from rankscope.report.side_by_side import side_by_side_report
 from rankscope.report.table import Cell, Table
 from rankscope.report.words import without_empty
@@ -33,18 +36,22 @@ MARKER = "<!-- rankscope gate -->"
 OUTCOME_MARKS: dict[Outcome, Mark] = {"passed": "fine", "inconclusive": "look", "failed": "fails", "error": "fails"}
 HEADLINES: dict[Outcome, str] = {
     "passed": "The gate passed",
-    "inconclusive": "The gate is inconclusive, and passes",
+    "inconclusive": "The gate is inconclusive, which does not fail the build",
     "failed": "The gate failed",
     "error": "The gate could not be decided",
 }
-_MENTION = re.compile(r"(?<!\w)([@#])(?=\w)")
-"""What GitHub would take for a person to notify, or for another issue."""
-QUIET = "\\g<1>\u200b"
+_LIVE = re.compile(
+    r"(?<!\w)[@#](?=\w)|#(?=\d)|!(?=\d)|@(?=[\w-]+\.[A-Za-z])|\bGH-(?=\d)|\b(?:https?|ftp):(?=//)|\bwww(?=\.)",
+    re.IGNORECASE,
+)
+"""What GitHub or GitLab would take for a person to notify, for another issue (`owner/repo#1`), or for a link."""
+QUIET = "\\g<0>\u200b"
 SHOWN_LISTS = 3
 UNDEFINED = "-"
 
 
-def gate_report(result: GateResult, *, command: str = "") -> Report:
+def gate_report(result: GateResult, *, command: str = "", on_page: bool = False) -> Report:
+    """Return the report; on a page, which shows both rankings of a query, it does not say that a page does."""
     first: list[Block] = [verdict_of(result)]
     if any(check.compared for check in result.checks):
         first.append(TableBlock("", checks_table(result)))
@@ -60,11 +67,21 @@ def gate_report(result: GateResult, *, command: str = "") -> Report:
                 sections.append(Section(block.title, (ChangedQueries("", block.queries),), folded=True))
             else:
                 first.append(block)
-    if result.notes:
-        first.append(Bullets("To know", result.notes))
-    if steps := tuple(what_to_do(result)):
+    if notes := (*result.notes, *looks_of(result)):
+        first.append(Bullets("To know", notes))
+    if steps := tuple(what_to_do(result, on_page=on_page)):
         first.append(Bullets("What to do", steps))
     return Report("Rankscope gate", tuple(first), tuple(sections), tuple(footer_of(result, command)))
+
+
+def looks_of(result: GateResult) -> Iterator[str]:
+    """Yield how often the queries of each collection were compared on, where there is a store that counts."""
+    newest: dict[str, int] = {}
+    for check in result.checks:
+        if check.look is not None:
+            newest[check.collection] = max(check.look, newest.get(check.collection, 0))
+    for collection, look in newest.items():
+        yield f"{collection}: {look_words(look)}" if collection else look_words(look)
 
 
 def verdict_of(result: GateResult) -> VerdictBlock:
@@ -73,8 +90,7 @@ def verdict_of(result: GateResult) -> VerdictBlock:
     head = HEADLINES[result.outcome]
     if result.outcome == "inconclusive" and result.exit_code:
         head = "The gate is inconclusive, and fails, as was asked for"
-    n_passed = sum(check.outcome == "passed" for check in result.checks)
-    subject = f"{n_passed} of {counted(len(result.checks), 'check')} passed · exit code {result.exit_code}"
+    subject = f"{counts_words(result)} · exit code {result.exit_code}"
     if worst is None:
         return VerdictBlock(f"{head}.", "There is nothing to compare.", OUTCOME_MARKS[result.outcome], subject)
     if result.outcome == "passed" and len(result.checks) > 1:
@@ -82,15 +98,28 @@ def verdict_of(result: GateResult) -> VerdictBlock:
     pair = worst.compared
     if pair is None:
         name = "" if worst.kind == "run" else f" ({worst.name})"
-        what, *hints = worst.words.splitlines()
-        reason = f"{what[:1].upper()}{what[1:]}" + ("" if what.endswith(".") else ".")
-        return VerdictBlock(f"{head}{name}.", reason, OUTCOME_MARKS[result.outcome], subject, tuple(hints))
+        what, *others = worst.words.splitlines()
+        begins_with_word = what.partition(" ")[0].isalpha()  # a path or the name of a file stays as it is
+        reason = (f"{what[:1].upper()}{what[1:]}" if begins_with_word else what) + ("" if what.endswith(".") else ".")
+        reason = " ".join([reason, *(line.replace("Hint:", "What to do:", 1) for line in others)])
+        return VerdictBlock(f"{head}{name}.", reason, OUTCOME_MARKS[result.outcome], subject)
     verdict = pair.final_verdict
     reason = worst.words.removeprefix(verdict.text).strip()
     where = f" ({worst.name})" if len(result.checks) > 1 else ""
     more = tuple(caution for caution in verdict.cautions if result.outcome != "passed")
     mark = VERDICT_MARKS[verdict.code] if result.outcome != "error" else "fails"
     return VerdictBlock(f"{head}{where}. {verdict.text}", reason, mark, subject, more)
+
+
+def counts_words(result: GateResult) -> str:
+    """Return how many checks passed, and how many of the others are inconclusive: `1 of 2 checks inconclusive`."""
+    counts = Counter(check.outcome for check in result.checks)
+    of_all = f"of {counted(len(result.checks), 'check')}"
+    if not counts["inconclusive"]:
+        return f"{counts['passed']} {of_all} passed"
+    others = {"passed": counts["passed"], "failed": counts["failed"] + counts["error"]}
+    words = ", ".join(f"{n} {outcome}" for outcome, n in others.items() if n)
+    return f"{counts['inconclusive']} {of_all} inconclusive{f', {words}' if words else ''}"
 
 
 def worst_of(result: GateResult) -> GateCheck | None:
@@ -101,9 +130,11 @@ def worst_of(result: GateResult) -> GateCheck | None:
 
 def checks_table(result: GateResult) -> Table:
     rows = []
+    compared = [check.compared for check in result.checks if check.compared]
+    spreads = iter(pair_cells(compared))
     for check in result.checks:
         if pair := check.compared:
-            means = (
+            both = (
                 Cell(UNDEFINED if one is None else f"{one:.{decimals(pair)}f}") for one in (pair.mean.a, pair.mean.b)
             )
             rows.append(
@@ -112,16 +143,19 @@ def checks_table(result: GateResult) -> Table:
                     Cell(", ".join(filter(None, (check.collection, pair.group)))),
                     Cell(check.outcome),
                     Cell(pair.final_verdict.code.replace("_", " ")),
-                    *means,
+                    *both,
                     Cell(difference_words(pair)),
+                    *next(spreads),
                     Cell(f"{pair.losses} / {pair.wins} of {pair.n_queries}"),
                 ]
             )
-    pair = next(check.compared for check in result.checks if check.compared)
-    header = ["system", "where", "gate", "verdict", f"{pair.measure}, baseline", "now", "change", "worse / better"]
+    pair = compared[0]
+    apart = [RUN_TO_RUN] if any(map(varies, compared)) else []
+    means = (f"{pair.measure}, baseline", "now")
+    header = ["system", "where", "gate", "verdict", *means, "change", *apart, "worse / better"]
     interval = f"change: with its {percent(pair.ci.level)} interval; worse / better: how many queries are"
-    notes = (f"both are scored now, by today's judgments; {interval}",)
-    return without_empty(Table(header, rows, n_name_columns=4, notes=notes, keep=("change",)), "where")
+    notes = (f"both are scored now, by today's judgments; {interval}", *pair_notes(compared))
+    return without_empty(Table(header, rows, n_name_columns=4, notes=notes, keep=("gate", "verdict")), "where")
 
 
 def difference_words(pair: PairResult) -> str:
@@ -146,9 +180,10 @@ def worse_queries(check: GateCheck, *, several: bool) -> Iterator[ChangedQueries
     yield ChangedQueries(title, tuple(changed_query(pair, one, sides.get(one.query)) for one in check.losses))
 
 
-def what_to_do(result: GateResult) -> Iterator[str]:
+def what_to_do(result: GateResult, *, on_page: bool) -> Iterator[str]:
     if result.outcome in ("failed", "inconclusive") and any(check.losses for check in result.checks):
-        yield "Look at the queries above: a page (-o gate.html) shows both rankings of each, side by side."
+        where = "open one to see both rankings" if on_page else "a page (-o gate.html) shows both rankings of each"
+        yield f"Look at the queries above: {where}, side by side."
     if result.outcome == "failed" and result.baseline is not None:
         where = result.baseline.where
         how = {
@@ -171,10 +206,10 @@ def footer_of(result: GateResult, command: str) -> Iterator[tuple[str, str]]:
 def gate_comment(result: GateResult, *, command: str = "") -> str:
     """Return the comment on a pull request: GitHub's Markdown, with a marker by which it is found again.
 
-    Nobody is notified by what a query or a title says.
+    Nobody is notified, and nothing becomes a link, by what a query or a title says.
     """
     text = to_markdown(gate_report(result, command=command), limit=COMMENT_LIMIT - len(MARKER) - 1)
-    return f"{MARKER}\n{_MENTION.sub(QUIET, text)}"
+    return f"{MARKER}\n{_LIVE.sub(QUIET, text)}"
 
 
 def failure_text(check: GateCheck) -> str:

@@ -15,11 +15,13 @@ from rankscope.experiment.history import (
     VerdictOnChange,
 )
 from rankscope.measures.scores import show
-from rankscope.printable import counted
+from rankscope.printable import counted, listed
+from rankscope.report.changed_queries import changed_query
 from rankscope.report.charts import figure_of
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import (
     Block,
+    ChangedQueries,
     Estimate,
     Estimates,
     Fact,
@@ -30,6 +32,7 @@ from rankscope.report.document import (
     TableBlock,
     VerdictBlock,
 )
+from rankscope.report.repetitions import RUN_TO_RUN, SPREAD_NOTE, run_to_run_fact, spread_cell
 from rankscope.report.table import Cell, Table
 from rankscope.report.words import without_empty
 
@@ -56,6 +59,8 @@ MONTHS = (
 )
 """Not those of the user's language: the sentence around them is English."""
 RUNS_ON_A_SCREEN = 10
+BY_CHANCE = "the more there are, the easier one wins by chance"
+REPETITIONS = f"{RUN_TO_RUN} (repetitions)"
 
 
 def report_of(history: History, *, command: str = "", with_figures: bool = True, every_run: bool = True) -> Report:
@@ -73,7 +78,10 @@ def report_of(history: History, *, command: str = "", with_figures: bool = True,
     parts: list[Block] = [*parts_figures(history)] if with_figures else []
     parts.append(TableBlock("", labels_table(history)))
     runs = TableBlock("", runs_table(history, last=None if every_run else RUNS_ON_A_SCREEN), folded=True)
-    sections += [Section("What moved the printed number", tuple(parts), intro=LABELS), Section("Every run", (runs,))]
+    sections += [
+        Section("What moved the printed number", tuple(parts), intro=labels_intro(history)),
+        Section("Every run", (runs,)),
+    ]
     return Report(
         title=f"{history.collection}: {history.measure} over time",
         first_screen=tuple(first),
@@ -87,8 +95,38 @@ LABELS = (
     "A number that was printed then was made with the judgments of its time. Labels: what today's judgments change of "
     "that same run. System: what the newest run changes, both under the judgments of today."
 )
-SCORED_AGAIN = "Every old run is scored again under today's judgments, so all numbers can be compared."
 LABELS_NOT_QUALITY = "labels, not quality"
+
+
+def labels_intro(history: History) -> str:
+    if history.labels.is_newest:
+        return LABELS
+    which = f"judgments {history.labels.number}"
+    return LABELS.replace("today's judgments", which).replace("the judgments of today", which)
+
+
+def judgments_of(history: History) -> str:
+    """Name the judgments that all runs are scored under."""
+    if history.labels.is_newest:
+        return "the judgments of today"
+    return f"judgments {history.labels.number} of {history.labels.stored[:10]}, not the newest"
+
+
+def today(history: History) -> str:
+    """Say of when a number is: `today`, unless earlier judgments were asked for."""
+    return "today" if history.labels.is_newest else f"under judgments {history.labels.number}"
+
+
+def scored_again(history: History) -> str:
+    which = "today's judgments" if history.labels.is_newest else judgments_of(history)
+    return f"Every old run is scored again under {which}, so all numbers can be compared."
+
+
+def ahead_words(runs: Sequence[int]) -> str:
+    """Say which runs are dated in the future."""
+    numbers = listed([str(number) for number in runs])
+    which = f"Run {numbers} is" if len(runs) == 1 else f"Runs {numbers} are"
+    return f"{which} dated in the future: was a clock wrong? Runs are in the order in which they were stored."
 
 
 def answer_of(history: History) -> VerdictBlock:
@@ -103,18 +141,27 @@ def answer_of(history: History) -> VerdictBlock:
             f"{counted(others, 'run')} of {main.system} {'was' if others == 1 else 'were'} asked other queries than "
             f"the newest (since the first run {main.queries.in_words}), and cannot be compared with it."
         )
+    cautions += history.notes
+    if history.dated_ahead:
+        cautions.append(ahead_words(history.dated_ahead))
+    if last.refused:
+        cautions.append(f"The newest run cannot be compared with the one before: {last.refused}.")
     if last.missing:
         cautions.append(f"The newest run leaves {counted(last.missing, 'query')} unanswered, which count 0.")
     if verdict is None:
         now = "undefined" if last.mean is None else show(last.mean)
         reason = "There is one run of it so far: with the next one there is something to compare."
+        if main.n_earlier:
+            reason = f"Only its newest run is asked for; there are {main.n_earlier} earlier to compare it with."
         if len(main.points) > 1:
             reason = "No earlier run of it was asked the same queries, so nothing is said of a change."
+            if last.refused:
+                reason = "No earlier run of it can be compared with it, so nothing is said of a change."
         return VerdictBlock(f"{main.system} has {history.measure} {now}.", reason, "note", subject, tuple(cautions))
     first = next(point for point in main.points if point.run == main.since)
     headline = f"{became(history, verdict, since_words(first, last))}{labels_sentence(history)}"
     against = f"Run {verdict.after} against run {verdict.before} of {day(first)}"
-    reason = f"{against}: {verdict.words} {SCORED_AGAIN}"
+    reason = f"{against}: {verdict.words}" if history.notes else f"{against}: {verdict.words} {scored_again(history)}"
     return VerdictBlock(headline, reason, VERDICT_MARKS[verdict.verdict], subject, tuple(cautions))
 
 
@@ -132,7 +179,8 @@ def became(history: History, verdict: VerdictOnChange, since: str) -> str:
             return f"{name} has {course} by {abs(difference):.3f} {since}{better}."
         case "identical" | "same":
             change = "" if abs(difference) < SMALL else f" ({by})"
-            return f"{name} has practically not changed {since}{change}."
+            practically = "" if verdict.verdict == "identical" else "practically "
+            return f"{name} has {practically}not changed {since}{change}."
         case "not_safe":
             return f"It is not safe to say whether {name} has changed {since}: {by}, with too many unjudged results."
         case "too_few":
@@ -172,39 +220,49 @@ def interval_of(verdict: VerdictOnChange) -> str:
 
 
 def facts_of(history: History) -> Iterator[Fact]:
-    for system in sorted(history.systems, key=lambda each: each.points[-1].started)[-2:]:
+    best = min(
+        (each for each in history.systems if each.points[-1].mean is not None),
+        key=lambda each: (1 if history.better == "lower" else -1) * (each.points[-1].mean or 0.0),
+        default=history.main_system,
+    )
+    for system in dict.fromkeys((history.main_system, best)):
         last = system.points[-1]
         ends = "" if last.low is None or last.high is None else f"95% CI {show(last.low)} to {show(last.high)}"
-        yield Fact(f"{system.system} today", "-" if last.mean is None else show(last.mean), ends)
+        yield Fact(f"{system.system} {today(history)}", "-" if last.mean is None else show(last.mean), ends)
     n_runs = sum(len(system.points) for system in history.systems)
     yield Fact("runs", f"{n_runs:,}", counted(len(history.systems), "system"))
     labels = history.labels
     yield Fact(
-        "judgments of today", f"{labels.n_judgments:,}", f"{counted(labels.n_queries, 'query')}, {labels.digest[:8]}"
+        "judgments of today" if labels.is_newest else f"judgments {labels.number}, not the newest",
+        f"{labels.n_judgments:,}",
+        f"{counted(labels.n_queries, 'query')}, {labels.digest[:8]}",
     )
     if history.n_looks:
-        yield Fact(
-            "comparisons on these queries", f"{history.n_looks:,}", "the more there are, the easier one wins by chance"
-        )
+        yield Fact("comparisons on these queries", f"{history.n_looks:,}", BY_CHANCE)
 
 
 def systems_table(history: History) -> Table:
     sign = 1 if history.better == "lower" else -1
     ordered = sorted(history.systems, key=lambda each: sign * _or_nan(each.points[-1].mean))
+    varies = any(each.points[-1].spread for each in ordered)
     rows = [
         [
             Cell(each.system),
             number(each.points[-1].mean),
             Cell(interval_words(each.points[-1])),
             change_cell(each.points[-1]),
+            *([spread_cell(each.points[-1].spread)] if varies else []),
             Cell(spark(each.comparable)),
             Cell(f"{len(each.points)}"),
             Cell(day(each.points[-1])),
         ]
         for each in ordered
     ]
-    header = ["system", history.measure, "95% interval", "since the run before", "trend", "runs", "newest"]
-    notes = ["since the run before: what the system changed, under the judgments of today"]
+    apart = [RUN_TO_RUN] if varies else []
+    header = ["system", history.measure, "95% interval", "since the run before", *apart, "trend", "runs", "newest"]
+    notes = [f"since the run before: what the system changed, under {judgments_of(history)}"]
+    if varies:
+        notes.append(SPREAD_NOTE)
     if any(not point.same_as_newest for each in ordered for point in each.points):
         notes.append("trend: the runs that were asked the same queries as the newest")
     return Table(header, rows, notes=notes, optional=("newest", "runs"), keep=(history.measure,))
@@ -212,9 +270,10 @@ def systems_table(history: History) -> Table:
 
 def changes_table(history: History) -> Table:
     """Return the newest changes, and those of the judgments among them, the newest first."""
-    rows = [
+    place_of = {(one.system, one.after): place for place, one in enumerate(history.changes)}
+    rows: list[tuple[float, list[Cell]]] = [
         (
-            one.at,
+            place,
             [
                 Cell(one.at[:16].replace("T", " ")),
                 Cell(one.system),
@@ -225,11 +284,11 @@ def changes_table(history: History) -> Table:
                 Cell(one.short),
             ],
         )
-        for one in history.changes
+        for place, one in enumerate(history.changes)
     ]
     rows += [
         (
-            step.at,
+            place_of.get((step.system, step.after), len(rows)) + 0.5,
             [
                 Cell(step.at[:16].replace("T", " ")),
                 Cell("labels"),
@@ -240,14 +299,14 @@ def changes_table(history: History) -> Table:
                 Cell(LABELS_NOT_QUALITY),
             ],
         )
-        for step in history.label_steps[-SHOWN_CHANGES:]
+        for step in reversed(history.label_steps[-SHOWN_CHANGES:])
         if abs(step.labels) >= SMALL
     ]
     header = ["when", "system", "runs", "what", "difference", "95% interval", "verdict"]
     notes = []
     if len(rows) > len(history.changes):
         notes.append(f"labels: what other judgments moved of the number that was printed of {history.main}")
-    ordered = [cells for _, cells in sorted(rows, key=lambda row: row[0], reverse=True)]
+    ordered = [cells for _, cells in sorted(rows, key=lambda row: row[0])]
     table = Table(header, ordered, n_name_columns=4, notes=notes, optional=("95% interval", "what", "runs"),
         keep=("system", "difference", "verdict"))  # fmt: skip
     return without_empty(table, "what")
@@ -281,12 +340,21 @@ def labels_table(history: History) -> Table:
                 number(system.points[-1].mean),
             ]
         )
-    header = ["system", "first run", "printed then", "labels", "system's part", "total", "newest run, today"]
+    header = [
+        "system",
+        "first run",
+        "printed then",
+        "labels",
+        "system's part",
+        "total",
+        f"newest run, {today(history)}",
+    ]
     notes = ["total = labels + system's part; the first run is the first that was asked the same queries as the newest"]
     return Table(header, rows, n_name_columns=2, notes=notes, keep=("labels", "system's part"))
 
 
 def runs_table(history: History, *, last: int | None = None) -> Table:
+    varies = any(point.spread is not None for system in history.systems for point in system.points)
     rows = [
         [
             Cell(system.system),
@@ -296,6 +364,7 @@ def runs_table(history: History, *, last: int | None = None) -> Table:
             Cell(", ".join(point.tags)),
             number(point.mean),
             Cell(interval_words(point)),
+            *([repetitions_cell(point)] if varies else []),
             number(point.mean_then),
             Cell(f"{point.n}"),
             Cell("" if point.queries is None else point.queries.in_words),
@@ -303,19 +372,25 @@ def runs_table(history: History, *, last: int | None = None) -> Table:
         for system in history.systems
         for point in reversed(system.points[-last if last else None :])
     ]
+    labels_name = "today's labels" if history.labels.is_newest else today(history)
     header = [
         "system",
         "run",
         "hash",
         "made",
         "tags",
-        "today's labels",
+        labels_name,
         "95% interval",
+        *([REPETITIONS] if varies else []),
         "then",
         "queries",
         "other queries",
     ]
-    return Table(header, rows, n_name_columns=5, optional=("other queries", "hash"), keep=("today's labels",))
+    return Table(header, rows, n_name_columns=5, optional=("other queries", "hash"), keep=(labels_name,))
+
+
+def repetitions_cell(point: HistoryPoint) -> Cell:
+    return Cell("" if point.spread is None else f"{spread_cell(point.spread).text} ({point.n_repetitions})")
 
 
 def rescore_report(histories: Sequence[History], *, command: str = "") -> Report:
@@ -336,8 +411,9 @@ def rescore_report(histories: Sequence[History], *, command: str = "") -> Report
     else:
         headline = f"The judgments of today change nothing: {counted(n_runs, 'run')} stand as they were printed."
     n_unknown = n_runs - len(effects)
-    cautions = (f"Of {counted(n_unknown, 'run')} the judgments of its time are not known.",) if n_unknown else ()
-    first: list[Block] = [VerdictBlock(headline, LABELS, "note", "", cautions)]
+    cautions = [f"Of {counted(n_unknown, 'run')} the judgments of its time are not known."] if n_unknown else []
+    cautions += dict.fromkeys(note for history in histories for note in history.notes)
+    first: list[Block] = [VerdictBlock(headline, LABELS, "note", "", tuple(cautions))]
     sections = []
     for history in histories:
         labels = history.labels
@@ -386,6 +462,8 @@ def change_report(found: RunChange, *, command: str = "") -> Report:
     mark: Mark = "same"
     if verdict is not None:
         headline, reason, mark = verdict.text, verdict.reason, VERDICT_MARKS[verdict.code]
+        if headline.startswith("run "):
+            headline = f"R{headline[1:]}"
     if change.labels is not None and abs(change.labels) >= SMALL:
         reason = f"{reason} The labels moved the number by {change.labels:+.4f}, which is not the search.".strip()
     cautions = [
@@ -414,10 +492,24 @@ def change_report(found: RunChange, *, command: str = "") -> Report:
             VerdictBlock(headline, reason, mark, subject, tuple(cautions)),
             TableBlock("What moved the number", table),
             *estimate_block(found),
+            *facts_of_pair(found),
+            *query_blocks(found),
         ),
         sections=(),
         footer=(("rankscope", found.rankscope), *((("command", command),) if command else ())),
     )
+
+
+def query_blocks(found: RunChange) -> Iterator[Block]:
+    """Yield the queries that lost and that gained most, in words."""
+    if found.comparison is None:
+        return
+    pair = next(iter(found.comparison))
+    for changes, n, became in ((found.losses, pair.losses, "worse"), (found.gains, pair.wins, "better")):
+        if changes:
+            most = f"; the {len(changes)} that changed most" if n > len(changes) else ""
+            title = f"{counted(n, 'query')} got {became}{most}"
+            yield ChangedQueries(title, tuple(changed_query(pair, change, None) for change in changes))
 
 
 def other_queries_row(found: RunChange) -> Iterator[list[Cell]]:
@@ -445,6 +537,17 @@ def estimate_block(found: RunChange) -> Iterator[Block]:
     yield Estimates("The system's part", (one,), pair.margin)
 
 
+def facts_of_pair(found: RunChange) -> Iterator[Block]:
+    """Yield how much the difference changes from run to run, and how often the queries were compared on."""
+    if found.comparison is None:
+        return
+    facts = [*run_to_run_fact(next(iter(found.comparison)))]
+    if found.comparison.look is not None:
+        facts.append(Fact("Comparisons on these queries", f"{found.comparison.look:,}", BY_CHANCE))
+    if facts:
+        yield Facts("", tuple(facts))
+
+
 def trend_figure(history: History) -> Block:
     from rankscope.report.charts.trend import TrendChart, TrendEvent, TrendPoint
 
@@ -455,6 +558,7 @@ def trend_figure(history: History) -> Block:
 
     times = [point.started for system in history.systems for point in system.points]
     in_one_day = min(times)[:10] == max(times)[:10]
+    when = f"on {min(times)[:10]}" if in_one_day else "over time"
     labels_differ = any(point.mean_then != point.mean for point in history.main_system.points)
     points = [
         TrendPoint(
@@ -473,7 +577,7 @@ def trend_figure(history: History) -> Block:
     chart = TrendChart(
         points,
         history.measure,
-        title=f"{history.measure} over time, under the judgments of today",
+        title=f"{history.measure} {when}, under {judgments_of(history)}",
         better=history.better,
         main=history.main,
         events=[TrendEvent(place(step.at), "labels") for step in history.label_steps if abs(step.labels) >= SMALL],
@@ -501,9 +605,9 @@ def parts_figures(history: History) -> Iterator[Block]:
                 WaterfallPart("labels", change.labels, "unsafe"),
                 WaterfallPart("system", change.system, VERDICT_MARKS[verdict.verdict]),
             ],
-            end_label="today",
+            end_label=today(history),
             measure=history.measure,
-            title=f"{system.system}: from what was printed to what it is today",
+            title=f"{system.system}: from what was printed to what it is {today(history)}",
             subtitle=f"printed on {day(first)}; system: {verdict.short}{f', {ends}' if ends else ''}",
         )
     )
@@ -547,6 +651,8 @@ def change_cell(point: HistoryPoint) -> Cell:
     """Return what the system has changed since the run before; where queries differ, nothing can be said."""
     if point.queries is not None and not point.queries.are_same:
         return Cell("other queries")
+    if point.refused:
+        return Cell("not comparable")
     return Cell("") if point.change is None else signed(point.change.system)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rankscope.experiment.leaderboard import N_REFERENCE, Leaderboard, LeaderboardSystem
 from rankscope.measures.scores import show
 from rankscope.printable import counted
@@ -43,15 +45,15 @@ def answer_of(board: Leaderboard) -> VerdictBlock:
             cautions.append(f"By standardised scores {top.system} leads: the two ways of averaging do not agree.")
     if len(board.collections) < 5:
         cautions.append("Few collections: another one could turn the order.")
-    if out := [row.system for row in board.rows if row.mean_rank is None]:
-        cautions.append(f"Not ranked, as they are not on all collections: {', '.join(out)}.")
+    cautions += not_ranked(board)
     for each in board.collections:
         if each.left_out:
             names = ", ".join(each.left_out)
             cautions.append(f"{each.name}: {names} was asked other queries than the newest run, and is left out.")
+    among = f" of the {len(ranked)} on all collections" if len(ranked) < len(board.rows) else ""
     return VerdictBlock(
-        f"{lead} ({ranked[0].mean_rank:.2f}).",
-        "These are ranks of means, not verdicts: `rankscope compare` tells on each collection whether a difference is "
+        f"{lead}{among} ({ranked[0].mean_rank:.2f}).",
+        "These are ranks of means, not verdicts: rankscope compare tells on each collection whether a difference is "
         "real. Means of different collections are never averaged, as they do not mean the same.",
         "note",
         subject,
@@ -59,22 +61,38 @@ def answer_of(board: Leaderboard) -> VerdictBlock:
     )
 
 
+def not_ranked(board: Leaderboard) -> Iterator[str]:
+    """Yield which systems have no place, and where one of them has the best value all the same."""
+    out = [row.system for row in board.rows if row.mean_rank is None]
+    if out:
+        yield f"Not ranked, as they are not on all collections: {', '.join(out)}."
+    for i, collection in enumerate(board.collections):
+        best = [row.system for row in board.rows if has_best_value(board, row, i)]
+        if best and all(system in out for system in best):
+            yield f"On {collection.name}, {' and '.join(best)} {'have' if len(best) > 1 else 'has'} the best value."
+
+
+def has_best_value(board: Leaderboard, row: LeaderboardSystem, i: int) -> bool:
+    """Whether no system has a better mean on a collection, ranked or not."""
+    means = [cell.mean for each in board.rows if (cell := each.cells[i]) and cell.mean is not None]
+    cell = row.cells[i]
+    return cell is not None and cell.mean is not None and cell.mean == (min if board.better == "lower" else max)(means)
+
+
 def ranks_table(board: Leaderboard) -> Table:
-    best = {
-        i: min((cell.rank for row in board.rows if (cell := row.cells[i]) and cell.rank is not None), default=None)
-        for i in range(len(board.collections))
-    }
     rows = [
         [
             Cell(row.system),
             Cell("" if row.mean_rank is None else f"{row.mean_rank:.2f}", raw=repr(row.mean_rank)),
             Cell("" if row.standardised is None else f"{row.standardised:.3f}", raw=repr(row.standardised)),
-            *(cell_of(row, i, best[i]) for i in range(len(board.collections))),
+            *(cell_of(board, row, i) for i in range(len(board.collections))),
         ]
         for row in board.rows
     ]
     header = ["system", "mean rank", "standardised", *(each.name for each in board.collections)]
     notes = ["mean rank: of the places by mean on each collection, 1 is the best"]
+    if any(row.mean_rank is None for row in board.rows):
+        notes[0] += "; counted among the systems that are on all collections"
     lacking = [each for each in board.collections if each.n_reference < N_REFERENCE]
     if lacking:
         counts = ", ".join(f"{each.name} has {each.n_reference}" for each in lacking)
@@ -87,11 +105,11 @@ def ranks_table(board: Leaderboard) -> Table:
     return Table(header, rows, notes=notes, keep=("mean rank",))
 
 
-def cell_of(row: LeaderboardSystem, i: int, best: float | None) -> Cell:
+def cell_of(board: Leaderboard, row: LeaderboardSystem, i: int) -> Cell:
     cell = row.cells[i]
     if cell is None or cell.mean is None:
         return Cell("-")
-    return Cell(show(cell.mean), raw=repr(cell.mean), best=best is not None and cell.rank == best)
+    return Cell(show(cell.mean), raw=repr(cell.mean), best=has_best_value(board, row, i))
 
 
 def intervals_table(board: Leaderboard) -> Table:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, TextIO
 
 from rankscope.light import LightRecord, field, replace
@@ -47,10 +49,13 @@ class Table(LightRecord):
         object.__setattr__(self, "rows", tuple(map(tuple, self.rows)))
 
 
-def fitted(table: Table, width: int) -> Table:
-    """Return the table without optional columns, as far as it takes to fit into a width; what is missing is noted."""
+def fitted(table: Table, width: int, *, folds: bool = False) -> Table:
+    """Return the table without optional columns, as far as it takes to fit into a width; what is missing is noted.
+
+    Where it folds, only when headings and words in several lines are not enough.
+    """
     columns = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
-    widths = [max(map(width_of, column)) for column in columns]
+    widths = least_widths(table)[1] if folds else [max(map(width_of, column)) for column in columns]
     kept, dropped = list(range(len(widths))), []
     for heading in table.optional:
         if sum(widths[i] for i in kept) + len(_GAP) * (len(kept) - 1) <= width:
@@ -133,21 +138,69 @@ def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:
     yield from shown_notes(table)
 
 
-def plain_rows(table: Table, *, rule: str = "─") -> Iterator[str]:
-    """Yield header and rows; a file has no width, so nothing is folded."""
+def plain_rows(table: Table, *, rule: str = "─", width: int | None = None) -> Iterator[str]:
+    """Yield header and rows; where a width is given, texts go on in further lines, which the next row is not one of."""
     header, rows = with_marks(table)
     widths = [max(map(width_of, column)) for column in zip(header, *rows, strict=True)]
+    if width is not None:
+        widths = narrowed(table, widths, width)
 
-    def aligned(cells: Sequence[str]) -> str:
-        padded = []
-        for i, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-            blanks = " " * (width - width_of(cell))
-            padded.append(cell + blanks if i < table.n_name_columns else blanks + cell)
-        return _GAP.join(padded).rstrip()
+    def aligned(cells: Sequence[str]) -> Iterator[str]:
+        folded = [folded_text(cell, room) for cell, room in zip(cells, widths, strict=True)]
+        for line in zip_longest(*folded, fillvalue=""):
+            padded = []
+            for i, (cell, room) in enumerate(zip(line, widths, strict=True)):
+                blanks = " " * (room - width_of(cell))
+                padded.append(cell + blanks if i < table.n_name_columns else blanks + cell)
+            yield _GAP.join(padded).rstrip()
 
-    yield aligned(header)
+    yield from aligned(header)
     yield rule * (sum(widths) + len(_GAP) * (len(widths) - 1))
-    yield from map(aligned, rows)
+    for row in rows:
+        yield from aligned(row)
+
+
+def narrowed(table: Table, widths: Sequence[int], width: int) -> list[int]:
+    """Return widths of columns that fit, as far as they can: nothing is cut."""
+    room, found = width - len(_GAP) * (len(widths) - 1), list(widths)
+    for least in least_widths(table):
+        while sum(found) > room and (wide := [i for i, n in enumerate(found) if n > least[i]]):
+            found[max(wide, key=found.__getitem__)] -= 1
+    return found
+
+
+def least_widths(table: Table) -> list[list[int]]:
+    """Return how narrow columns can be: where headings fold, where words do, and where all does that has blanks."""
+    header, rows = with_marks(table)
+    columns = [[row[i] for row in rows] for i in range(len(header))]
+    whole = [max(map(width_of, column), default=0) for column in columns]
+    words = [max(map(longest_word, column), default=0) for column in columns]
+    has_numbers = [any(char.isdigit() for cell in column for char in cell) for column in columns]
+    texts = [whole[i] if has_numbers[i] else words[i] for i in range(len(header))]
+    headings = list(map(longest_word, header))
+    return [[max(pair) for pair in zip(headings, cells, strict=True)] for cells in (whole, texts, words)]
+
+
+def words_of(text: str) -> list[str]:
+    """Return what stands between blanks; an interval in brackets is one word."""
+    return re.findall(r"\[[^\]]*\]\S*|\S+", text)
+
+
+def longest_word(text: str) -> int:
+    return max(map(width_of, words_of(text)), default=0)
+
+
+def folded_text(text: str, width: int) -> list[str]:
+    """Return a text in lines of a width, broken at blanks only."""
+    if width_of(text) <= width:
+        return [text]
+    lines: list[str] = []
+    for word in words_of(text):
+        if lines and width_of(lines[-1]) + 1 + width_of(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
 
 
 def width_of(text: str) -> int:

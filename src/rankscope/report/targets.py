@@ -16,7 +16,7 @@ from rankscope.analysis.targets import (
 )
 from rankscope.data.texts import beginning
 from rankscope.measures.scores import show
-from rankscope.printable import counted
+from rankscope.printable import counted, printable
 from rankscope.records import or_nan, replace
 from rankscope.report.document import (
     Block,
@@ -31,6 +31,7 @@ from rankscope.report.document import (
 )
 from rankscope.report.render.junit import JUnitCase
 from rankscope.report.table import Cell, Table
+from rankscope.report.words import without_empty
 
 MARKS: dict[TargetOutcome, Mark] = {"passed": "fine", "failed": "fails", "quarantined": "look"}
 LONGEST_TEXT = 120
@@ -47,6 +48,8 @@ def report_of(checked: TargetsReport, *, command: str = "") -> Report:
         first.append(TableBlock("By run", table_by_run(checked)))
     first += outcome_blocks(checked, "failed", "What fails")
     first += outcome_blocks(checked, "quarantined", "In quarantine, so that it does not count yet")
+    if can_end := tuple(quarantines_that_can_end(checked)):
+        first.append(Bullets("Quarantines that can end", can_end))
     sections = [Section("Graded measures", tuple(mean_blocks(checked)))]
     if checked.notes:
         sections.append(Section("What must be known of the numbers", (Bullets("", checked.notes),)))
@@ -87,6 +90,14 @@ def answer_block(checked: TargetsReport) -> VerdictBlock:
         and any(one.target == target.name and one.outcome == "failed" for one in checked.results)
     )
     return VerdictBlock(headline, f"{share_words(checked)}.", mark, cautions=cautions)
+
+
+def quarantines_that_can_end(checked: TargetsReport) -> Iterator[str]:
+    """Yield which targets pass in all runs although they are in quarantine."""
+    for target in checked.targets:
+        found = [one for one in checked.results if one.target == target.name]
+        if target.is_quarantined(checked.checked_on) and found and all(one.outcome == "passed" for one in found):
+            yield f"“{target.name}” passes: its quarantine until {target.quarantine_until} can end."
 
 
 def share_words(checked: TargetsReport) -> str:
@@ -237,13 +248,15 @@ def every_target(checked: TargetsReport) -> Table:
             *([Cell(one.collection)] if with_collection else []),
             Cell(one.outcome),
             Cell(one.words),
+            Cell(one.remark),
             Cell(target.owner),
             Cell(f"{target.weight:g}"),
         ]
         for target, one in pairs
     ]
-    names = ["target", "run", *(["collection"] if with_collection else []), "outcome", "what is so", "owner"]
-    return Table([*names, "weight"], rows, len(names), optional=("owner",), keep=("outcome",))
+    names = ["target", "run", *(["collection"] if with_collection else []), "outcome", "what is so", "remark", "owner"]
+    table = Table([*names, "weight"], rows, len(names), optional=("owner", "remark"), keep=("outcome",))
+    return without_empty(table, "remark")
 
 
 def cases_of(checked: TargetsReport) -> Iterator[JUnitCase]:
@@ -270,7 +283,8 @@ def failure_text(target: Target, one: TargetResult) -> str:
     lines = [f"{where}: {one.words}", *(f"  {line.line}" for line in one.instead)]
     lines += [f"why: {target.reason}"] if target.reason else []
     lines += [f"owner: {target.owner}"] if target.owner else []
-    return "\n".join([*lines, *([one.remark] if one.remark else [])])
+    # a line break in what users wrote would begin a line of its own, which may be a command of a build server
+    return "\n".join(map(printable, [*lines, *([one.remark] if one.remark else [])]))
 
 
 COLUMNS: dict[str, tuple[type, Callable[[Target, TargetResult], Any]]] = {

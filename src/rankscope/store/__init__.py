@@ -5,7 +5,7 @@ Facts are immutable and addressed by content; numbers can be computed again; opi
 
 from rankscope.store.engine import StoreLocation, find_store
 from rankscope.store.runs import CollectionFacts, RunDetails, RunFacts, StoredRun
-from rankscope.store.store import Store, open_store
+from rankscope.store.store import Store, open_store, open_to_look
 from rankscope.store.texts import StoredDoc, StoredQuery
 
 __all__ = [
@@ -19,4 +19,5 @@ __all__ = [
     "StoredRun",
     "find_store",
     "open_store",
+    "open_to_look",
 ]

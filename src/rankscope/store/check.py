@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,8 +16,9 @@ from rankscope.errors import InputError, OptionError, UnfinishedError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.measures.parse import parse_measure
 from rankscope.progress import Progress
-from rankscope.records import Record, StoredRecord, or_none
+from rankscope.records import StoredRecord, or_none
 from rankscope.store.blobs import get_blob
+from rankscope.store.check_rows import StoreFinding, row_findings
 from rankscope.store.columns import (
     ByteReader,
     ScoreVector,
@@ -28,24 +28,11 @@ from rankscope.store.columns import (
     vector_bytes,
     vector_of,
 )
-from rankscope.store.engine import in_words
-from rankscope.store.judgments import stored_judgment
 from rankscope.store.runs import StoredRun
-from rankscope.store.schema import (
-    blob,
-    blob_chunk,
-    canonical_json,
-    config,
-    doc,
-    guideline,
-    judgment,
-    query,
-    text_sha256,
-)
+from rankscope.store.schema import blob, blob_chunk
 from rankscope.store.schema import scores as scores_table
 from rankscope.store.scores import policies_sha256
 from rankscope.store.store import Store
-from rankscope.store.texts import StoredQuery, queries_sha256
 
 SAMPLE = 50
 """So many vectors of scores are computed again, unless all are wanted."""
@@ -58,16 +45,6 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "comparison": Comparison.from_json,
 }
 """How what is in a blob is read, by the kind of the blob."""
-
-
-class StoreFinding(Record):
-    """Something in a store that is not as it should be."""
-
-    what: str
-    """For example `ranking 1f2e3d4c5b6a`."""
-    problem: str
-    used_by: str = ""
-    """The runs or qrels that cannot be read without it."""
 
 
 class StoreCheck(StoredRecord):
@@ -102,6 +79,8 @@ def check_store(store: Store, *, every_vector: bool = False, progress: Progress 
         Is called with the blobs that were read.
     """
     sizes: list[int] = []
+    if lost := list(lost_tables(store)):  # nothing else can be read then
+        return StoreCheck(str(store.location), 0, 0, 0, 0, 0, tuple(lost))
     findings = [*guarded(structure_findings(store))]
     findings += guarded(blob_findings(store, sizes, progress))
     findings += guarded(row_findings(store))
@@ -127,6 +106,21 @@ def guarded(findings: Iterator[StoreFinding]) -> Iterator[StoreFinding]:
 def count(store: Store, table: sa.Table) -> int:
     with store.reading() as connection:
         return int(connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
+
+
+def lost_tables(store: Store) -> Iterator[StoreFinding]:
+    """Yield tables and columns that a store should have."""
+    with store.reading() as connection:
+        inspector = sa.inspect(connection)
+        there = set(inspector.get_table_names())
+        for table in blob.metadata.sorted_tables:
+            if table.name not in there:
+                yield StoreFinding(f"table {table.name}", "it is missing")
+                continue
+            lost = {column.name for column in table.columns} - {
+                each["name"] for each in inspector.get_columns(table.name)
+            }
+            yield from (StoreFinding(f"table {table.name}", f"its column {name} is missing") for name in sorted(lost))
 
 
 def structure_findings(store: Store) -> Iterator[StoreFinding]:
@@ -190,53 +184,6 @@ def references_to_blobs() -> list[sa.ForeignKey]:
     return sorted((key for key in keys if key.column.table is blob), key=lambda key: str(key.parent))
 
 
-def row_findings(store: Store) -> Iterator[StoreFinding]:
-    """Yield texts and options that are not what their hashes say, and records that cannot be read."""
-    with in_words(store.location), store.reading() as connection:
-        for row in connection.execute(sa.select(config)):
-            if hashlib.sha256(canonical_json(row.value).encode()).hexdigest() != row.sha256:
-                yield StoreFinding(f"row {row.id} of config", "is not what its hash says")
-        for row in connection.execute(sa.select(guideline)):
-            if text_sha256(row.text) != row.sha256:
-                yield StoreFinding(f"guideline {row.sha256[:12]}", "is not what its hash says")
-        for row in connection.execute(sa.select(doc)):
-            content = {"title": row.title, "text": row.text, "fields": row.fields}
-            same = hashlib.sha256(canonical_json(content).encode()).hexdigest() == row.sha256
-            if not same or text_sha256(row.doc) != row.doc_sha256:
-                yield StoreFinding(f"row {row.id} of doc", "is not what its hash says")
-        sets: dict[str, dict[str, StoredQuery]] = defaultdict(dict)
-        for row in connection.execute(sa.select(query).order_by(query.c.id)):
-            sets[row.queries_sha256][row.query] = StoredQuery(row.text)
-        for sha256, queries in sets.items():
-            if queries_sha256(queries) != sha256:
-                yield StoreFinding(f"queries {sha256[:12]}", "are not what their hash says")
-    yield from unreadable(store)
-
-
-def unreadable(store: Store) -> Iterator[StoreFinding]:
-    readers: dict[str, Callable[[], Any]] = {
-        "runs": lambda: store.runs.list(repetitions=True),
-        "qrels": store.qrels.list,
-        "comparisons": store.comparisons.list,
-        "tags": store.tags.moves,
-    }
-    for what, read in readers.items():
-        try:
-            read()
-        except (InputError, OptionError) as error:
-            yield StoreFinding(what, f"cannot be read: {error.message}")
-    with store.reading() as connection:
-        for row in connection.execute(sa.select(judgment)):
-            try:
-                said = stored_judgment(row).judgment
-                if (said.uuid, said.query, said.doc) != (row.uuid, row.query, row.doc):
-                    yield StoreFinding(
-                        f"judgment {row.uuid}", "says one thing in its columns, and another in its record"
-                    )
-            except (InputError, OptionError) as error:
-                yield StoreFinding(f"judgment {row.uuid}", f"cannot be read: {error.message}")
-
-
 def vector_findings(store: Store, *, every: bool) -> tuple[int, list[StoreFinding]]:
     """Compute scores again and compare their bits; return how many, and those that differ.
 
@@ -261,8 +208,10 @@ def vector_findings(store: Store, *, every: bool) -> tuple[int, list[StoreFindin
         scored = evaluate_request(request, judged, {run.system: store.runs.ranking(run)})[run.system]
         vector = vector_bytes(ScoreVector(scored.values[:, 0], scored.undefined[:, 0], scored.answered))
         n_again += 1
+        mean = scored.aggregate_of(measure.name)
+        facts = {"n": mean.n, "undefined": mean.undefined, "missing": mean.missing}
         same = hashlib.sha256(vector).hexdigest() == row.vector_sha256
-        if not same or or_none(scored.aggregate_of(measure.name).value) != row.mean:
+        if not same or or_none(mean.value) != row.mean or facts != row.facts:
             what = f"{row.measure} of run {row.run_id} under qrels {row.qrels_id}"
             found.append(StoreFinding(what, "is another score when it is computed again"))
     return n_again, found

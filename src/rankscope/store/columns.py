@@ -7,12 +7,12 @@ bit by bit. Bytes of numbers are laid out by place (all first bytes, all second 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from rankscope.arrays import Floats
+from rankscope.arrays import Floats, Ints
 from rankscope.errors import InputError
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import EXTRA_QRELS_COLUMNS, QrelsRows, RunRows
@@ -69,9 +69,23 @@ class ByteReader:
         return np.ascontiguousarray(places.T).view(np.dtype(kind)).reshape(-1)
 
     def take_texts(self) -> list[str]:
-        ends = np.cumsum(self.take_array("<u4"), dtype=np.int64).tolist()
-        data = self.take_bytes()
-        return [data[start:end].decode("utf-8", "surrogatepass") for start, end in zip([0, *ends], ends, strict=False)]
+        return self.take_text_column().texts()
+
+    def take_text_column(self) -> TextColumn:
+        return TextColumn(self.take_array("<u4"), self.take_bytes())
+
+
+class TextColumn:
+    """A column of texts that are made when they are asked for."""
+
+    def __init__(self, lengths: Any, data: bytes) -> None:
+        self.ends, self.data = np.cumsum(lengths, dtype=np.int64), data
+
+    def texts(self, chosen: Ints | slice = slice(None)) -> list[str]:
+        """Return all texts, or those at some places."""
+        starts = np.concatenate([[0], self.ends[:-1]])[: len(self.ends)]
+        places = zip(starts[chosen].tolist(), self.ends[chosen].tolist(), strict=True)
+        return [self.data[start:end].decode("utf-8", "surrogatepass") for start, end in places]
 
 
 def in_byte_order(identifier: str) -> tuple[bytes, str]:
@@ -95,9 +109,29 @@ def write_query_columns(writer: ByteWriter, queries: Sequence[str], docs: Sequen
     return order
 
 
-def read_query_columns(reader: ByteReader) -> tuple[list[str], list[str]]:
-    distinct, counts = reader.take_texts(), reader.take_array("<u4").tolist()
-    return [query for query, n in zip(distinct, counts, strict=True) for _ in range(n)], reader.take_texts()
+class QueryColumns:
+    """Rows that stand together by query, as they are stored: those of a few queries are taken out at once."""
+
+    def __init__(self, data: bytes) -> None:
+        self.n_bytes = len(data)
+        self.reader = ByteReader(data)
+        self.header = self.reader.header
+        self.queries, self.counts = self.reader.take_texts(), self.reader.take_array("<u4")
+        self.docs = self.reader.take_text_column()
+
+    def rows_of(self, only: Collection[str] | None) -> tuple[list[str], Ints | slice]:
+        """Return the query of each row and which rows these are: all, or those of some queries."""
+        counts = self.counts.tolist()
+        if only is None:
+            return [query for query, n in zip(self.queries, counts, strict=True) for _ in range(n)], slice(None)
+        is_wanted = np.array([query in only for query in self.queries], dtype=bool)
+        wanted = zip(self.queries, counts, is_wanted.tolist(), strict=True)
+        rows = np.flatnonzero(np.repeat(is_wanted, self.counts))
+        return [query for query, n, inside in wanted if inside for _ in range(n)], rows
+
+
+def those_in(queries: Iterable[str], only: Collection[str] | None) -> tuple[str, ...]:
+    return tuple(query for query in queries if only is None or query in only)
 
 
 def run_bytes(rows: RunRows) -> bytes:
@@ -111,14 +145,27 @@ def run_bytes(rows: RunRows) -> bytes:
     return writer.result()
 
 
+class RunColumns(QueryColumns):
+    """The columns of a run."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.scores = self.reader.take_array("<f8")
+        self.ranks = self.reader.take_array("<i8") if self.header["has_rank"] else None
+        self.empty = self.reader.take_texts()
+        del self.reader  # it holds all bytes once more
+
+    def rows(self, only: Collection[str] | None = None) -> RunRows:
+        """Return all rows, or `only` those of some queries, which takes far less time and memory."""
+        queries, rows = self.rows_of(only)
+        ranks = None if self.ranks is None else self.ranks[rows]
+        integer_ids = frozenset(self.header["integer_ids"])
+        empty = those_in(self.empty, only)
+        return RunRows(queries, self.docs.texts(rows), self.scores[rows], ranks, self.header["tag"], integer_ids, empty)
+
+
 def run_rows_of(data: bytes) -> RunRows:
-    reader = ByteReader(data)
-    queries, docs = read_query_columns(reader)
-    scores = reader.take_array("<f8")
-    ranks = reader.take_array("<i8") if reader.header["has_rank"] else None
-    empty = tuple(reader.take_texts())
-    integer_ids = frozenset(reader.header["integer_ids"])
-    return RunRows(queries, docs, scores, ranks, reader.header["tag"], integer_ids, empty)
+    return RunColumns(data).rows()
 
 
 def qrels_bytes(rows: QrelsRows) -> bytes:
@@ -133,13 +180,33 @@ def qrels_bytes(rows: QrelsRows) -> bytes:
     return writer.result()
 
 
+class QrelsColumns(QueryColumns):
+    """The columns of judgments."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.grades = self.reader.take_array("<f8")
+        self.extra = {name: self.reader.take_text_column() for name in self.header["extra"]}
+        self.empty = self.reader.take_texts()
+        del self.reader  # it holds all bytes once more
+
+    @property
+    def highest_grade(self) -> float:
+        """The highest grade of all rows, 0 at least; the chance of a stop in some measures rests on it."""
+        return float(self.grades.max(initial=0.0))
+
+    def rows(self, only: Collection[str] | None = None) -> QrelsRows:
+        """Return all rows, or `only` those of some queries."""
+        queries, rows = self.rows_of(only)
+        extra = {name: column.texts(rows) for name, column in self.extra.items()}
+        integer_ids = frozenset(self.header["integer_ids"])
+        empty = those_in(self.empty, only)
+        docs = self.docs.texts(rows)
+        return QrelsRows(queries, docs, self.grades[rows], **extra, integer_ids=integer_ids, empty_queries=empty)
+
+
 def qrels_rows_of(data: bytes) -> QrelsRows:
-    reader = ByteReader(data)
-    queries, docs = read_query_columns(reader)
-    grades = reader.take_array("<f8")
-    extra = {name: reader.take_texts() for name in reader.header["extra"]}
-    integer_ids = frozenset(reader.header["integer_ids"])
-    return QrelsRows(queries, docs, grades, **extra, integer_ids=integer_ids, empty_queries=tuple(reader.take_texts()))
+    return QrelsColumns(data).rows()
 
 
 def texts_bytes(texts: Iterable[str]) -> bytes:

@@ -1,4 +1,7 @@
-"""Stored comparisons: each is kept as it was, and counts as a look at its queries."""
+"""Stored comparisons: each is kept as it was, and counts as a look at its queries.
+
+One that is made only to show what is known, as a history does, is kept as well, but is no look: its number is 0.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class StoredComparison(Record):
     result_sha256: str
     pairs: tuple[StoredPair, ...]
     look: int
-    """Which comparison on the same queries it is, counted from 1."""
+    """Which comparison on the same queries it is, counted from 1; 0 where it does not count."""
     stored: str
 
 
@@ -49,13 +52,23 @@ class ComparisonTable:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def add(self, result: Comparison, *, queries_sha256: str, rankings: Iterable[str], inputs: Any) -> StoredComparison:
+    def add(
+        self,
+        result: Comparison,
+        *,
+        queries_sha256: str,
+        rankings: Iterable[str],
+        inputs: Any,
+        is_look: bool = True,
+    ) -> StoredComparison:
         """Keep a comparison; one of the same inputs is returned as it is.
 
         Other rankings, or another measure that decides, are another look at the queries; the same ones under other
         judgments are not. `rankings` are the hashes of what was compared, `inputs` all that the result depends on.
+        Without `is_look` it is kept to be shown, and not counted.
         """
-        request, subject = request_sha256(inputs), request_sha256([sorted(rankings), result.primary])
+        request = request_sha256(inputs if is_look else only_shown(inputs))
+        subject = request_sha256([sorted(rankings), result.primary])
         pairs = [
             {"a": pair.a, "b": pair.b, "measure": pair.measure, "verdict": pair.final_verdict.code,
              "difference": or_none(pair.delta), "low": or_none(pair.ci.low), "high": or_none(pair.ci.high)}
@@ -74,7 +87,7 @@ class ComparisonTable:
                     "queries_sha256": queries_sha256,
                     "result_sha256": put_blob(connection, result.to_json().encode(), kind="comparison", now=now),
                     "pairs": pairs,
-                    "look": before.get(subject, len(before) + 1),
+                    "look": before.get(subject, len(before) + 1) if is_look else 0,
                     "stored": now,
                 }
                 connection.execute(sa.insert(comparison), row)
@@ -82,15 +95,16 @@ class ComparisonTable:
             return stored_comparison(found)
 
     def n_looks(self, queries_sha256: str) -> int:
-        """Return how many different comparisons were made on some queries."""
+        """Return how many different comparisons were made on some queries, those that count."""
         with self.store.reading() as connection:
             return len({row.subject_sha256 for row in connection.execute(looks_at(queries_sha256))})
 
     def find(self, inputs: Any) -> StoredComparison | None:
-        """Return the comparison that was made of these inputs; None where there is none."""
-        wanted = sa.select(comparison).where(comparison.c.request_sha256 == request_sha256(inputs))
+        """Return the comparison that was made of these inputs, one that counts first; None where there is none."""
+        either = [request_sha256(inputs), request_sha256(only_shown(inputs))]
+        wanted = sa.select(comparison).where(comparison.c.request_sha256.in_(either))
         with self.store.reading() as connection:
-            found = connection.execute(wanted).first()
+            found = connection.execute(wanted.order_by(comparison.c.look.desc()).limit(1)).first()
         return None if found is None else stored_comparison(found)
 
     def list(self, *, queries_sha256: str | None = None) -> tuple[StoredComparison, ...]:
@@ -108,8 +122,13 @@ class ComparisonTable:
 
 def looks_at(queries_sha256: str) -> sa.Select[Any]:
     return sa.select(comparison.c.subject_sha256, comparison.c.look).where(
-        comparison.c.queries_sha256 == queries_sha256
+        comparison.c.queries_sha256 == queries_sha256, comparison.c.look > 0
     )
+
+
+def only_shown(inputs: Any) -> Any:
+    """Return what a comparison depends on that does not count as a look."""
+    return {"shown": inputs}
 
 
 def request_sha256(inputs: Any) -> str:

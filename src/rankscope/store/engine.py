@@ -25,13 +25,15 @@ from sqlalchemy.exc import DBAPIError
 from rankscope._version import __version__
 from rankscope.errors import InputError, OptionError, RankscopeError, UnfinishedError
 from rankscope.records import Record
-from rankscope.store.schema import SCHEMA_VERSION, meta
+from rankscope.store.schema import SCHEMA_VERSION, meta, metadata
 from rankscope.store_file import FILE, FOLDER, VARIABLE, nearest_store
 
 BUSY_S = 10
 """How long a writer waits for another one."""
 MIGRATION_S = 600
 """How long a program waits for another one that brings the tables up to date."""
+HALF = ".half"
+"""The ending of a file that is not written to its end yet."""
 WRITE_LOCK = 7_263_551_901
 """The number of PostgreSQL's advisory lock under which one transaction at a time writes."""
 NETWORK_FILE_SYSTEMS = frozenset({
@@ -51,11 +53,22 @@ class StoreLocation(Record):
         """Return the place as it may be printed: without a password."""
         if self.path is not None:
             return str(self.path)
-        return sa.make_url(self.url).set(drivername="postgresql").render_as_string(hide_password=True)
+        return shown_url(self.url)
 
     @property
     def exists(self) -> bool:
         return self.path is None or self.path.exists()
+
+
+SECRET_OPTIONS = frozenset({"password", "passfile", "sslpassword", "oauth_client_secret", "scram_client_key"})
+"""Options of PostgreSQL, behind `?` in an address, that are nobody else's business."""
+
+
+def shown_url(address: str) -> str:
+    """Return an address of PostgreSQL as it may be printed: without passwords, wherever they stand."""
+    url = sa.make_url(address).set(drivername="postgresql")
+    hidden = {name: "***" for name in url.query if name.lower() in SECRET_OPTIONS}
+    return url.update_query_dict(hidden).render_as_string(hide_password=True)
 
 
 def find_store(folder: str | os.PathLike[str] = ".") -> StoreLocation | None:
@@ -119,7 +132,7 @@ def postgres_engine(url: str, *, timeout_s: float) -> sa.Engine:
 
 
 def sqlite_engine(path: Path, *, read_only: bool, timeout_s: float) -> sa.Engine:
-    mode = "mode=rwc" if not read_only else "mode=ro" if needs_shared_files(path) else "mode=ro&immutable=1"
+    mode = "mode=rw" if not read_only else "mode=ro" if needs_shared_files(path) else "mode=ro&immutable=1"
     address = f"file:{quote(os.fsencode(path))}?{mode}"
 
     def open_file() -> sqlite3.Connection:
@@ -178,7 +191,10 @@ def check_file(path: Path) -> None:
     with in_words(StoreLocation(path)), path.open("rb") as stream:
         header = stream.read(100)
     if not header:
-        return  # made by a process that was killed before it wrote anything
+        raise InputError(
+            f"the store {path} is empty: it has lost all that was in it",
+            hint="`rankscope store restore BACKUP` puts a backup in its place; to begin anew, remove the file",
+        )
     if not header.startswith(b"SQLite format 3\0"):
         raise InputError(f"{path} is not a store", hint="a store is a file that `rankscope run` makes")
     page_size = int.from_bytes(header[16:18], "big")
@@ -188,6 +204,25 @@ def check_file(path: Path) -> None:
     has_log = log.exists() and log.stat().st_size > 0
     if is_counted and not has_log and path.stat().st_size < wanted:
         raise damaged(StoreLocation(path), f"it has {path.stat().st_size:,} of {wanted:,} bytes")
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether a path, or where it would be made, is on a file system that may only be read."""
+    place = next(each for each in (path, *path.absolute().parents) if each.exists())
+    return hasattr(os, "statvfs") and bool(os.statvfs(place).f_flag & os.ST_RDONLY)
+
+
+def may_write(location: StoreLocation) -> bool:
+    """Whether the file of a store may be written, as far as the system says."""
+    path = location.path
+    return path is None or not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def read_only_error(location: StoreLocation) -> UnfinishedError:
+    return UnfinishedError(
+        f"the store {location} cannot be written: its file system is read-only",
+        hint=f"it can be looked at (rankscope history); {VARIABLE} or --store names a place for what is new",
+    )
 
 
 def damaged(location: StoreLocation, why: str) -> InputError:
@@ -227,7 +262,9 @@ def in_words(location: StoreLocation) -> Iterator[None]:
     except sa.exc.TimeoutError as error:
         raise UnfinishedError(f"the store {location} has no connection to spare", hint="try again later") from error
     except OSError as error:
-        kind = InputError if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else UnfinishedError
+        if error.errno == errno.EROFS:
+            raise read_only_error(location) from error
+        kind = InputError if error.errno in (errno.EACCES, errno.EPERM) else UnfinishedError
         raise kind(
             f"the store {location}: {error.strerror or error}", hint="are the file and its folder yours?"
         ) from error
@@ -238,6 +275,8 @@ def error_of(error: DBAPIError, location: StoreLocation) -> RankscopeError:
     if isinstance(original, sqlite3.Error):
         return error_of_sqlite(original, location)
     state, said = getattr(original, "sqlstate", None) or "", str(original).strip().partition("\n")[0]
+    if state in ("42P01", "42703"):
+        return damaged(location, said)
     if state.startswith("53"):
         return UnfinishedError(f"the store {location} has no room or no memory left: {said}", hint="ask who runs it")
     if state in ("42501", "25006"):
@@ -262,10 +301,15 @@ def error_of_sqlite(error: sqlite3.Error, location: StoreLocation) -> RankscopeE
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return damaged(location, str(error))
+    if re.match("no such (table|column)|table .* has no column", str(error)):
+        return damaged(location, str(error))
+    if name.startswith("SQLITE_READONLY") and location.path is not None and is_read_only(location.path):
+        return read_only_error(location)
     for known, (kind, words, hint) in _BY_SQLITE.items():
         if name.startswith(known):
             return kind(f"the store {location} {words}", hint=hint)
-    return UnfinishedError(f"the store {location}: {error}", hint="`rankscope store check` looks at all of it")
+    hint = "where it stays so, `rankscope store restore BACKUP` puts a backup in its place"
+    return UnfinishedError(f"the store {location}: {error}", hint=hint)
 
 
 # Migrations
@@ -280,8 +324,18 @@ def schema_of(connection: sa.Connection) -> str | None:
 
 
 def check_schema(version: str | None, connection: sa.Connection, location: StoreLocation) -> None:
-    """Refuse a store that a newer program has written, and the database of another program."""
-    if version is None or version == SCHEMA_VERSION:
+    """Refuse a store of a newer program, one that has lost its version, and the database of another program."""
+    if version == SCHEMA_VERSION:
+        return
+    if version is None:
+        tables = set(sa.inspect(connection).get_table_names()) - {"alembic_version"}
+        if tables and 2 * len(tables & set(metadata.tables)) < len(metadata.tables):
+            raise InputError(
+                f"{location} is not a store of Rankscope: it holds tables of another program ({min(tables)})",
+                hint="name a new file, or a database of its own",
+            )
+        if tables:
+            raise damaged(location, "it does not say which version its tables are of")
         return
     is_ours = re.fullmatch(r"\d{4}", version) and sa.inspect(connection).has_table(meta.name)
     if not is_ours:
@@ -310,6 +364,36 @@ def migrate(engine: sa.Engine, location: StoreLocation) -> None:
             copy_before(engine, location.path)
         with engine.connect().execution_options(writes=True) as connection, connection.begin():
             bring_up_to_date(connection, location)
+
+
+def make_file(path: Path, timeout_s: float) -> None:
+    """Make the file of a new store, whole or not at all, unless another program was faster."""
+    half = path.with_name(f"{path.name}.new{HALF}")
+    with folder_lock(path.parent):
+        if path.exists():
+            return
+        for ending in ("", "-journal"):
+            half.with_name(half.name + ending).unlink(missing_ok=True)
+        for ending in ("-wal", "-shm"):  # of a file that was removed; SQLite would take them for those of the new one
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+        half.touch()
+        engine = sqlite_engine(half, read_only=False, timeout_s=timeout_s)
+        try:
+            with engine.connect().execution_options(writes=True) as connection, connection.begin():
+                bring_up_to_date(connection, StoreLocation(path))
+        finally:
+            engine.dispose()
+        half.replace(path)
+        sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until what was written to a file, or which files a folder has, is safe on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def bring_up_to_date(connection: sa.Connection, location: StoreLocation) -> None:

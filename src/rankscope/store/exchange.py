@@ -1,19 +1,23 @@
 """A store as a folder of plain files that other tools read, and back.
 
 Runs are TREC text or JSON lines with the queries they were asked beside them, qrels and texts are JSON lines, judgments
-one line each, and a manifest says what belongs together. Whatever is taken in is compared with its hash.
+and all else that is only added to one line each (exchange_rows.py), and a manifest says what belongs together. Whatever
+is taken in is compared with its hash.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 import zstandard
 
@@ -24,25 +28,45 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.data.sources import QUERIES_ENDING, Origin
 from rankscope.errors import FormatError, InputError, RankscopeError
-from rankscope.io.files import make_folder, parse_json, read_json, read_text, write_text
+from rankscope.io.files import make_folder, read_json, read_text, write_text
 from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.write import open_target, write_rows
 from rankscope.progress import Progress
-from rankscope.records import Record, from_builtins, to_builtins, to_json
+from rankscope.records import Record, from_builtins, replace, to_builtins, to_json
 from rankscope.store.blobs import get_blob, insert_if_new, put_blob
-from rankscope.store.columns import qrels_bytes, qrels_rows_of, run_bytes, run_rows_of
+from rankscope.store.columns import (
+    ScoreVector,
+    qrels_bytes,
+    qrels_rows_of,
+    run_bytes,
+    run_rows_of,
+    texts_bytes,
+    texts_of,
+    vector_bytes,
+    vector_of,
+)
 from rankscope.store.comparisons import StoredComparison, looks_at
+from rankscope.store.exchange_rows import (
+    JUDGMENTS,
+    export_rows,
+    import_judgments,
+    import_rows,
+    read_lines,
+    write_lines,
+)
 from rankscope.store.qrels import StoredQrels
 from rankscope.store.runs import CollectionFacts, RunDetails, RunFacts, StoredRun, StoredSource
-from rankscope.store.schema import collection, comparison, doc
+from rankscope.store.schema import collection, comparison, doc, guideline, metadata, tag
+from rankscope.store.schema import scores as scores_table
 from rankscope.store.store import Store
 from rankscope.store.texts import StoredDoc, StoredQuery
 
 VERSION = 1
 MARK = "rankscope_store"
 MANIFEST = "manifest.json"
-JUDGMENTS = "judgments.jsonl"
+SCORES = "scores.jsonl"
+SCORE_COLUMNS = ("measure", "version", "policies_sha256", "data_sha256", "mean", "facts")
 COLUMNS_ENDING = ".columns.zst"
 """Of what no plain file gives back bit by bit: the bytes of the store themselves, compressed."""
 
@@ -59,6 +83,10 @@ class ExchangeCounts(Record):
     judgments: int
     comparisons: int
     tags: int
+    """Moves of tags."""
+    target_results: int
+    alerts: int
+    notifications: int
 
 
 def file_stem(*words: str) -> str:
@@ -67,9 +95,10 @@ def file_stem(*words: str) -> str:
 
 
 def export_store(store: Store, folder: Path, *, progress: Progress | None = None) -> ExchangeCounts:
-    """Write runs, qrels, judgments, comparisons, tags and texts to a new folder."""
+    """Write all but scores, which follow from the rest, to a new folder."""
     make_folder(folder)
-    runs, qrels, compared = store.runs.list(repetitions=True), store.qrels.list(), store.comparisons.list()
+    runs = sorted(store.runs.list(repetitions=True), key=lambda run: run.number)
+    qrels, compared = store.qrels.list(), store.comparisons.list()
     for name in ("runs", "qrels", "queries", "docs", "comparisons", "guidelines"):
         (folder / name).mkdir()
     listed = []
@@ -95,23 +124,20 @@ def export_store(store: Store, folder: Path, *, progress: Progress | None = None
             for query, each in store.texts.queries(sha256).items()
         )
         write_lines(lines, folder / "queries" / f"{sha256}.jsonl")
-    for sha256, text in store.judgments.guidelines().items():
-        write_text(folder / "guidelines" / f"{sha256}.json", to_json(text, ascii_only=True))
-    n_judgments = store.judgments.save(folder / JUDGMENTS)
+    with store.reading() as connection:
+        guidelines = connection.execute(sa.select(guideline)).all()
+    for row in guidelines:
+        content = to_json({"text": row.text, "stored": row.stored}, ascii_only=True)
+        write_text(folder / "guidelines" / f"{row.sha256}.json", content)
+    store.judgments.save(folder / JUDGMENTS)
+    write_lines(kept_scores(store, runs, qrels), folder / SCORES)
+    export_rows(store, folder)
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")  # last: without it, the folder is no export
-    return ExchangeCounts(len(runs), len(qrels), n_judgments, len(compared), len(store.tags.current()))
+    return counts_of(store)
 
 
 def digest_of(runs: Iterable[StoredRun], number: int | None) -> str | None:
     return next((run.digest for run in runs if run.number == number), None)
-
-
-def write_lines(lines: Iterable[Any], path: Path) -> None:
-    write_text(path, "".join(to_json(line, indent=None) + "\n" for line in lines))
-
-
-def read_lines(path: Path) -> list[Any]:
-    return [parse_json(line, where=str(path)) for line in read_text(path).split("\n") if line]
 
 
 def export_run(store: Store, run: StoredRun, folder: Path) -> dict[str, Any]:
@@ -130,6 +156,7 @@ def export_run(store: Store, run: StoredRun, folder: Path) -> dict[str, Any]:
         "counts": run.counts,
         "asked": ranking.asked.queries if ranking.asked is not None else (),
         "started": run.started,
+        "stored": run.stored,
         "latencies_ms": store.runs.latencies_ms(run),
         "details": to_builtins(run.details),
     }
@@ -147,6 +174,7 @@ def export_qrels(store: Store, stored: StoredQrels, folder: Path) -> dict[str, A
     stem = folder / "qrels" / file_stem(stored.name, stored.short)
     file, rows = write_exactly(store, store.qrels.judgments(stored).rows, stem, stored.judgments_sha256)
     about = {"sha256": stored.judgments_sha256, "name": stored.name, "kind": stored.kind, "facts": stored.facts}
+    about |= {"stored": stored.stored}
     return {**about, "file": f"qrels/{file.name}", "rows": rows}
 
 
@@ -219,7 +247,44 @@ def export_comparison(store: Store, stored: StoredComparison, folder: Path) -> d
     path = folder / "comparisons" / f"{row.request_sha256[:16]}.json"
     write_text(path, data.decode())
     kept = {name: value for name, value in row._mapping.items() if name not in ("id", "look")}  # noqa: SLF001 (the documented way)
-    return {"file": f"comparisons/{path.name}", "row": kept}
+    return {"file": f"comparisons/{path.name}", "row": kept, "is_look": row.look > 0}
+
+
+def kept_scores(store: Store, runs: Iterable[StoredRun], qrels: Iterable[StoredQrels]) -> Iterator[dict[str, Any]]:
+    """Yield the scores that cannot be computed again, as the embeddings or ontology behind them are not stored."""
+    digest_by_number = {run.number: run.digest for run in runs}
+    labels = {each.number: (each.judgments_sha256, each.name, each.kind) for each in qrels}
+    with store.reading() as connection:
+        wanted = sa.select(scores_table).where(scores_table.c.data_sha256 != "").order_by(scores_table.c.id)
+        for row in connection.execute(wanted).all():
+            vector = vector_of(get_blob(connection, row.vector_sha256))
+            yield {
+                **{name: getattr(row, name) for name in SCORE_COLUMNS},
+                "run": digest_by_number[row.run_id],
+                "qrels": labels[row.qrels_id],
+                "queries": texts_of(get_blob(connection, row.queries_sha256)),
+                "values": [None if math.isnan(value) else value for value in vector.values.tolist()],
+                "undefined": vector.undefined.tolist(),
+                "answered": vector.answered.tolist(),
+            }
+
+
+def import_scores(store: Store, path: Path, runs: Mapping[str, StoredRun]) -> None:
+    """Keep scores that cannot be computed again; exports of earlier versions have none."""
+    labels = {(each.judgments_sha256, each.name, each.kind): each.number for each in store.qrels.list()}
+    for line in read_lines(path) if path.is_file() else ():
+        values = np.array([math.nan if value is None else value for value in line["values"]])
+        vector = ScoreVector(values, np.array(line["undefined"], bool), np.array(line["answered"], bool))
+        now = store.clock()
+        with store.writing() as connection:
+            row = {
+                **{name: line[name] for name in SCORE_COLUMNS},
+                "run_id": runs[line["run"]].number,
+                "qrels_id": labels[tuple(line["qrels"])],
+                "queries_sha256": put_blob(connection, texts_bytes(line["queries"]), kind="queries", now=now),
+                "vector_sha256": put_blob(connection, vector_bytes(vector), kind="scores", now=now),
+            }
+            insert_if_new(connection, scores_table, row)
 
 
 def is_export(folder: Path) -> bool:
@@ -254,33 +319,54 @@ def import_export(store: Store, folder: Path, *, progress: Progress | None = Non
                 f"{folder} was written by Rankscope {manifest['rankscope']}", hint="pip install --upgrade rankscope"
             )
         before = counts_of(store)
-        import_judgments(store, folder, manifest)
-        runs = {}
+        import_guidelines(store, folder)
+        import_judgments(store, folder)
+        import_qrels(store, folder, manifest["qrels"])
+        runs, is_new = {}, not store.runs.collections()
         for done, each in enumerate(manifest["runs"], start=1):
-            runs[each["digest"]] = import_run(store, folder, each)
+            runs[each["digest"]] = import_run(at_its_time(store, each), folder, each, is_new=is_new)
             if progress is not None:
                 progress(done, len(manifest["runs"]))
         for name, file in manifest["docs"].items():
             import_docs(store, name, folder / file)
+        import_scores(store, folder / SCORES, runs)
         for each in manifest["comparisons"]:
             import_comparison(store, folder, each)
-        newest = {move["name"]: move["run"] for move in manifest["tags"]}
-        for name, digest in newest.items():
-            if digest is not None and name not in store.tags.current():  # a tag that is there stays where it is
-                store.tags.move(name, runs[digest])
-        return ExchangeCounts(*(new - old for new, old in zip(counts_of(store), before, strict=True)))
+        import_tags(store, manifest["tags"], runs)
+        import_rows(store, folder)
+        return difference(counts_of(store), before)
 
 
-def import_judgments(store: Store, folder: Path, manifest: dict[str, Any]) -> None:
+def at_its_time(store: Store, each: dict[str, Any]) -> Store:
+    """Return the store as it was when something was stored; an export of an earlier version does not say when."""
+    return store.at(repeat(each.get("stored") or store.clock()))
+
+
+def import_guidelines(store: Store, folder: Path) -> None:
     for path in sorted((folder / "guidelines").glob("*.json")):
-        store.judgments.add_guideline(read_json(path))
-    if (folder / JUDGMENTS).is_file() and (folder / JUDGMENTS).stat().st_size:
-        store.judgments.load(folder / JUDGMENTS)
+        content = read_json(path)
+        each = content if isinstance(content, dict) else {"text": content}
+        at_its_time(store, each).judgments.add_guideline(each["text"])
+
+
+def import_qrels(store: Store, folder: Path, snapshots: Iterable[dict[str, Any]]) -> None:
+    """Take in snapshots in their order, in which one may come again; of a name that the store has, what is new."""
     known = {(each.judgments_sha256, each.name, each.kind) for each in store.qrels.list()}
-    for each in manifest["qrels"]:
+    for each in snapshots:
         if (each["sha256"], each["name"], each["kind"]) not in known:
-            rows = checked_rows(folder, each, is_run=False)
-            store.qrels.add(Qrels(rows), name=each["name"], kind=each["kind"], facts=each["facts"])
+            judgments = Qrels(checked_rows(folder, each, is_run=False))
+            at_its_time(store, each).qrels.add(judgments, name=each["name"], kind=each["kind"], facts=each["facts"])
+
+
+def import_tags(store: Store, moves: Iterable[dict[str, Any]], runs: Mapping[str, StoredRun]) -> None:
+    """Take in where tags have been; one that the store has, or had, stays where it is."""
+    with store.writing() as connection:
+        known = set(connection.execute(sa.select(tag.c.name)).scalars())
+        for move in moves:
+            if move["name"] not in known:
+                run = None if move["run"] is None else runs[move["run"]].number
+                row = {"name": move["name"], "run_id": run, "who": move["who"], "stored": move["at"]}
+                connection.execute(sa.insert(tag), row)
 
 
 def import_docs(store: Store, name: str, path: Path) -> None:
@@ -295,9 +381,16 @@ def import_docs(store: Store, name: str, path: Path) -> None:
         store.texts.add_docs(name, docs)
 
 
-def counts_of(store: Store) -> tuple[int, int, int, int, int]:
-    n_runs, n_qrels = len(store.runs.list(repetitions=True)), len(store.qrels.list())
-    return n_runs, n_qrels, len(store.judgments.list()), len(store.comparisons.list()), len(store.tags.moves())
+def counts_of(store: Store) -> ExchangeCounts:
+    names = ("run", "qrels", "judgment", "comparison", "tag", "target_result", "alert", "notification")
+    with store.reading() as connection:
+        counts = (sa.select(sa.func.count()).select_from(metadata.tables[name]) for name in names)
+        return ExchangeCounts(*(int(connection.execute(count).scalar_one()) for count in counts))
+
+
+def difference(new: ExchangeCounts, old: ExchangeCounts) -> ExchangeCounts:
+    before = to_builtins(old)
+    return ExchangeCounts(**{name: n - before[name] for name, n in to_builtins(new).items()})
 
 
 def checked_rows(folder: Path, each: dict[str, Any], *, is_run: bool) -> Any:
@@ -310,7 +403,9 @@ def checked_rows(folder: Path, each: dict[str, Any], *, is_run: bool) -> Any:
     return rows
 
 
-def import_run(store: Store, folder: Path, each: dict[str, Any]) -> StoredRun:
+def import_run(store: Store, folder: Path, each: dict[str, Any], *, is_new: bool) -> StoredRun:
+    """Keep an exported run: in the order of the export in a new store, by its time among runs that are there."""
+    details = from_builtins(RunDetails, each["details"])
     rows = checked_rows(folder, each, is_run=True)
     texts = {line["query"]: line for line in read_lines(folder / "queries" / f"{each['queries']}.jsonl")}
     queries = {
@@ -323,7 +418,7 @@ def import_run(store: Store, folder: Path, each: dict[str, Any]) -> StoredRun:
         config=each["config"],
         started=each["started"],
         latencies_ms=each["latencies_ms"],
-        details=from_builtins(RunDetails, each["details"]),
+        details=details if is_new else replace(details, backdated=True),
         collection=CollectionFacts(
             name=each["collection"],
             queries=queries,
@@ -347,5 +442,5 @@ def import_comparison(store: Store, folder: Path, each: dict[str, Any]) -> None:
                 raise InputError(f"{folder / each['file']} is not what was exported: its hash is another one")
             looks = connection.execute(looks_at(row["queries_sha256"])).all()
             before = {found.subject_sha256: found.look for found in looks}
-            look = before.get(row["subject_sha256"], len(before) + 1)
+            look = before.get(row["subject_sha256"], len(before) + 1) if each.get("is_look", True) else 0
             insert_if_new(connection, comparison, {**row, "look": look})

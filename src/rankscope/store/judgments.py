@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,9 +31,10 @@ from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows
 from rankscope.printable import counted
 from rankscope.records import Record, from_builtins, replace
-from rankscope.store.blobs import insert_if_new
+from rankscope.store.blobs import AT_A_TIME, insert_all_new, insert_if_new
 from rankscope.store.qrels import LabelKind, StoredQrels
 from rankscope.store.schema import canonical_json, guideline, judgment
+from rankscope.store.turns import GroupCommit
 
 if TYPE_CHECKING:
     from rankscope.store.store import Store
@@ -58,6 +60,7 @@ class JudgmentTable:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._group_commit = GroupCommit(store, add_groups)
 
     def add_guideline(self, text: str) -> str:
         """Keep the text that raters follow; return its hash, by which judgments name it."""
@@ -76,6 +79,8 @@ class JudgmentTable:
     ) -> tuple[StoredJudgment, ...]:
         """Keep judgments, all or none; those that are there already are returned as they are.
 
+        Threads may add at once: what several of them wait for is kept in one transaction.
+
         Parameters
         ----------
         judgments
@@ -91,26 +96,31 @@ class JudgmentTable:
         """
         given = [judgments] if isinstance(judgments, SingleJudgment) else list(judgments)
         rows = [judgment_row(prepared(each, collection), self.store.clock()) for each in given]
-        with self.store.writing() as connection:
-            return tuple(add_row(connection, row) for row in rows)
+        return self._group_commit.add(rows)
 
-    def list(self, collection: str | None = None, *, task: str | None = None) -> tuple[StoredJudgment, ...]:
-        """Return all judgments of a collection, of a task or of the store, as they came."""
+    def list(
+        self, collection: str | None = None, *, task: str | None = None, query: str | None = None
+    ) -> tuple[StoredJudgment, ...]:
+        """Return all judgments of a collection, of a task, of a query or of the store, as they came."""
         wanted = sa.select(judgment.c.id, judgment.c.value, judgment.c.stored).order_by(judgment.c.id)
         if collection is not None:
             wanted = wanted.where(judgment.c.collection == collection)
         if task is not None:
             wanted = wanted.where(judgment.c.task == task)
+        if query is not None:
+            wanted = wanted.where(judgment.c.query == query)
         with self.store.reading() as connection:
             return tuple(stored_judgment(row) for row in connection.execute(wanted))
 
-    def current(self, collection: str, *, task: str | None = None) -> tuple[StoredJudgment, ...]:
+    def current(
+        self, collection: str, *, task: str | None = None, query: str | None = None
+    ) -> tuple[StoredJudgment, ...]:
         """Return the judgments that hold: the newest of each task, rater, query and doc, unless it was withdrawn.
 
         Of choices ("this is the one I would take"), the newest of each task, rater and query.
         """
         newest: dict[tuple[Any, ...], StoredJudgment] = {}
-        for stored in self.list(collection, task=task):
+        for stored in self.list(collection, task=task, query=query):
             each = stored.judgment
             key = (each.task, each.rater, each.query, None if is_choice(each) else each.doc)
             newest[key] = stored
@@ -235,18 +245,37 @@ def judgment_row(each: SingleJudgment, now: str) -> dict[str, Any]:
     }
 
 
-def add_row(connection: sa.Connection, row: dict[str, Any]) -> StoredJudgment:
-    named = row["guideline_sha256"]
-    if named is not None:
-        known = sa.select(guideline.c.sha256).where(guideline.c.sha256 == named)
-        if connection.execute(known).first() is None:
+def add_groups(
+    connection: sa.Connection, groups: Sequence[Sequence[dict[str, Any]]]
+) -> list[tuple[StoredJudgment, ...]]:
+    """Add the rows of several callers; return to each what the store has of its own."""
+    stored = iter(add_rows(connection, [row for rows in groups for row in rows]))
+    return [tuple(islice(stored, len(rows))) for rows in groups]
+
+
+def add_rows(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> Iterator[StoredJudgment]:
+    check_guidelines(connection, {row["guideline_sha256"] for row in rows} - {None})
+    insert_all_new(connection, judgment, rows)
+    for at in range(0, len(rows), AT_A_TIME):
+        some = rows[at : at + AT_A_TIME]
+        same = sa.select(judgment.c.uuid, judgment.c.id, judgment.c.value, judgment.c.stored)
+        same = same.where(judgment.c.uuid.in_([row["uuid"] for row in some]))
+        found = {each.uuid: each for each in connection.execute(same)}
+        for row in some:
+            yield same_judgment(row, found[row["uuid"]])
+
+
+def check_guidelines(connection: sa.Connection, named: set[str]) -> None:
+    for sha256 in sorted(named):
+        if connection.execute(sa.select(guideline.c.sha256).where(guideline.c.sha256 == sha256)).first() is None:
             raise InputError(
-                f"the store does not have the guideline {named[:12]} that a judgment follows",
+                f"the store does not have the guideline {sha256[:12]} that a judgment follows",
                 hint="store.judgments.add_guideline(text) adds it",
             )
-    insert_if_new(connection, judgment, row)
-    same = sa.select(judgment.c.id, judgment.c.value, judgment.c.stored).where(judgment.c.uuid == row["uuid"])
-    found = connection.execute(same).one()
+
+
+def same_judgment(row: dict[str, Any], found: Any) -> StoredJudgment:
+    """Return what the store has under the uuid of a judgment, which must be that judgment."""
     if canonical_json(found.value) != canonical_json(row["value"]):
         raise InputError(
             f"the uuid {row['uuid']} stands for another judgment in the store: of doc {found.value['doc']!r} for query "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from rankscope.io.ids import byte_order
 from rankscope.printable import counted
 from rankscope.records import Record, from_builtins, to_builtins
 from rankscope.store.blobs import get_blob, insert_if_new, put_blob, row_dict
-from rankscope.store.columns import ByteReader, ByteWriter, run_bytes, run_rows_of, texts_bytes, texts_of
+from rankscope.store.columns import ByteReader, ByteWriter, RunColumns, run_bytes, texts_bytes, texts_of
 from rankscope.store.schema import canonical_json, collection, collection_version, config, system
 from rankscope.store.schema import run as run_table
 from rankscope.store.tags import tagged_run
@@ -57,21 +57,36 @@ class RunDetails(Record, kw_only=True):
     host: str = ""
     git_commit: str = ""
     command: str = ""
+    project: str = ""
+    """The project file that it was made by."""
     finished: str = ""
     latency_ms: dict[str, float] | None = None
     """Mean, p50, p95, p99, max and n of single queries."""
+    costs: dict[str, float] = field(default_factory=dict)
+    """What else was measured: queries_per_second, index_s, index_bytes, memory_bytes."""
     failed: tuple[str, ...] = ()
     """Queries without an answer."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why they have none, by query; of runs that were stored before reasons were, nothing is known."""
     split: str = "all"
     """What the queries are: all that there are, or which side of a split."""
     primary: str = ""
     """The measure that decided, where one did."""
+    margin: float | None = None
+    """The smallest difference of that measure that matters, where it was given."""
     policies: dict[str, Any] = field(default_factory=dict)
     """How it was scored: every policy, by name."""
     repetition: int = 1
     """Which of several repetitions it is, from 1."""
     n_repetitions: int = 1
     """How often the system was asked all queries."""
+    backdated: bool = False
+    """Whether it was made before the store was given it, as a file or an import: its time says where it belongs."""
+    answers_of: str = ""
+    """The hash of an earlier run whose answers it has, where nothing was asked again; it was started when that was
+    found."""
+    repetition_of: str = ""
+    """Of a further repetition: the hash of the first one, which stands for all of them."""
     note: str = ""
 
 
@@ -121,7 +136,10 @@ class StoredRun(Record, kw_only=True):
     @property
     def in_words(self) -> str:
         """For example `bm25 of 2026-11-16 14:02 (run 3, 1f2e3d4c)`."""
-        return f"{self.system} of {self.started[:16].replace('T', ' ')} (run {self.number}, {self.short})"
+        which = f"run {self.number}, {self.short}"
+        if self.details.repetition > 1:
+            which += f", repetition {self.details.repetition} of {self.details.n_repetitions}"
+        return f"{self.system} of {self.started[:16].replace('T', ' ')} ({which})"
 
 
 class StoredSource(RowsSource, eq=False):
@@ -139,7 +157,7 @@ def latency_bytes(latencies: Mapping[str, float]) -> bytes:
     return writer.result()
 
 
-_COLUMNS: sa.Select[Any] = (
+RUN_COLUMNS: sa.Select[Any] = (
     sa.select(
         run_table.c.id.label("number"),
         run_table.c.digest,
@@ -168,32 +186,37 @@ class RunTable:
 
     def add(self, run: Run, facts: RunFacts, *, docs: Mapping[str, StoredDoc] | None = None) -> StoredRun:
         """Keep a run, and what is known of the docs it names; one that is there already is returned as it is."""
-        data, now = run_bytes(run.rows), self.store.clock()
+        return self.add_repetitions([(run, facts)], docs=docs)[0]
+
+    def add_repetitions(
+        self, runs: Sequence[tuple[Run, RunFacts]], *, docs: Mapping[str, StoredDoc] | None = None
+    ) -> tuple[StoredRun, ...]:
+        """Keep the runs of a system that was asked several times: all of them, or none where something fails."""
+        rows, now = [(run_bytes(run.rows), facts) for run, facts in runs], self.store.clock()
         with self.store.writing() as connection:
-            names = {"ranking": data, "queries": texts_bytes(facts.collection.queries)}
-            ranking, asked = (put_blob(connection, each, kind=kind, now=now) for kind, each in names.items())
-            latencies = None
-            if facts.latencies_ms is not None:
-                latencies = put_blob(connection, latency_bytes(facts.latencies_ms), kind="latency", now=now)
-            version, collection_id = put_collection(connection, facts.collection, now)
-            if docs:
-                put_docs(connection, collection_id, docs)
-            row = {
-                "ranking_sha256": ranking,
-                "system_id": id_of(connection, system, {"name": facts.system, "type": facts.type}),
-                "config_id": config_id_of(connection, facts.config),
-                "collection_version_id": version,
-                "asked_sha256": asked,
-                "latencies_sha256": latencies,
-                "repetition": facts.details.repetition,
-                "facts": to_builtins(facts.details),
-                "started": facts.started,
-            }
-            digest = run_digest(facts, ranking)
-            same = _COLUMNS.where(run_table.c.digest == digest)
-            if connection.execute(same).first() is None:  # looking first leaves no gaps in the numbers
-                insert_if_new(connection, run_table, {"digest": digest, "stored": now, **row})
-            return stored_run(connection.execute(same).one())
+            return tuple(
+                put_run(connection, data, facts, docs if place == 0 else None, now)
+                for place, (data, facts) in enumerate(rows)
+            )
+
+    def repetitions(self, runs: Iterable[StoredRun]) -> dict[int, tuple[StoredRun, ...]]:
+        """Return each run with its further repetitions, by its number; a repetition itself stands alone."""
+        listed = tuple(runs)
+        found = {run.number: [run] for run in listed}
+        repeated = [run for run in listed if run.details.n_repetitions > 1 and run.details.repetition == 1]
+        if not repeated:
+            return {number: tuple(group) for number, group in found.items()}
+        first = {run.digest: run.number for run in repeated}
+        first |= {made_together(run): run.number for run in repeated}
+        wanted = RUN_COLUMNS.where(run_table.c.repetition > 1).order_by(run_table.c.repetition, run_table.c.id)
+        if len({run.system for run in repeated}) == 1:
+            wanted = filtered(wanted, repeated[0].system, None)
+        with self.store.reading() as connection:
+            for each in map(stored_run, connection.execute(wanted)):
+                number = first.get(each.details.repetition_of or made_together(each))
+                if number is not None:
+                    found[number].append(each)
+        return {number: tuple(group) for number, group in found.items()}
 
     def list(
         self,
@@ -205,13 +228,23 @@ class RunTable:
     ) -> tuple[StoredRun, ...]:
         """Return the runs of a system, of a collection or all, the oldest first; `last`: only so many of the newest.
 
-        Of a system that was asked several times, the first stands for all, unless `repetitions` are asked for.
+        The order is that in which the store took them, as clocks go backwards; `numbers_in_order` says more. Of a
+        system that was asked several times, the first stands for all, unless `repetitions` are asked for.
         """
-        columns = _COLUMNS if repetitions else _COLUMNS.where(run_table.c.repetition == 1)
-        wanted = filtered(columns, system, collection).order_by(run_table.c.started.desc(), run_table.c.id.desc())
+        wanted = filtered(RUN_COLUMNS, system, collection)
         with self.store.reading() as connection:
-            rows = connection.execute(wanted.limit(last)).all()
-        return tuple(stored_run(row) for row in reversed(rows))
+            numbers = numbers_in_order(connection, system, collection, repetitions=repetitions)
+            if last is not None:
+                numbers = numbers[-last:] if last else []
+                wanted = wanted.where(run_table.c.id.in_(numbers))
+            row_of = {row.number: row for row in connection.execute(wanted)}
+        return tuple(stored_run(row_of[number]) for number in numbers)
+
+    def known_digests(self, digests: Iterable[str]) -> frozenset[str]:
+        """Return those of some hashes that runs in the store have."""
+        with self.store.reading() as connection:
+            wanted = sa.select(run_table.c.digest).where(run_table.c.digest.in_(list(digests)))
+            return frozenset(connection.execute(wanted).scalars())
 
     def systems(self) -> tuple[str, ...]:
         with self.store.reading() as connection:
@@ -232,24 +265,23 @@ class RunTable:
         with self.store.reading() as connection:
             tagged = tagged_run(connection, reference)
             if tagged is not None:
-                return stored_run(connection.execute(_COLUMNS.where(run_table.c.id == tagged)).one())
+                return stored_run(connection.execute(RUN_COLUMNS.where(run_table.c.id == tagged)).one())
             before = re.fullmatch(r"(.+)~([0-9]{1,9})", reference, re.DOTALL)
             name = reference
             for name, back in [(reference, 0)] + ([(before[1], int(before[2]))] if before else []):
-                first = filtered(_COLUMNS.where(run_table.c.repetition == 1), name, collection)
-                newest = first.order_by(run_table.c.started.desc(), run_table.c.id.desc())
-                rows = connection.execute(newest.limit(back + 1)).all()
-                if rows:
+                numbers = numbers_in_order(connection, name, collection)
+                if numbers:
                     check_one_collection(connection, name, collection)
-                    if len(rows) <= back:
+                    if len(numbers) <= back:
                         raise UnknownNameError(
-                            f"there is no {reference}: {name} has {counted(len(rows), 'stored run')}"
+                            f"there is no {reference}: {name} has {counted(len(numbers), 'stored run')}"
                         )
-                    return stored_run(rows[back])
+                    return stored_run(connection.execute(RUN_COLUMNS.where(run_table.c.id == numbers[-1 - back])).one())
+            rows: Sequence[Any] = ()
             if re.fullmatch("[0-9]{1,7}", reference):
-                rows = connection.execute(_COLUMNS.where(run_table.c.id == int(reference))).all()
+                rows = connection.execute(RUN_COLUMNS.where(run_table.c.id == int(reference))).all()
             if not rows and re.fullmatch("[0-9a-f]{4,64}", reference):
-                rows = connection.execute(_COLUMNS.where(run_table.c.digest.startswith(reference)).limit(2)).all()
+                rows = connection.execute(RUN_COLUMNS.where(run_table.c.digest.startswith(reference)).limit(2)).all()
             if len(rows) > 1:
                 raise UnknownNameError(f"several runs begin with {reference}", hint="give more of the hash")
             if rows:
@@ -260,10 +292,20 @@ class RunTable:
             f"the store has no run {reference!r}", hint=hint or "`rankscope run` stores the first; there are none yet"
         )
 
-    def ranking(self, stored: StoredRun) -> Run:
-        """Return the run itself, named after its system."""
+    def columns(self, stored: StoredRun) -> RunColumns:
+        """Return a run as it is stored, to read a few queries of it, again and again."""
         with self.store.reading() as connection:
-            rows = run_rows_of(get_blob(connection, stored.ranking_sha256))
+            return RunColumns(get_blob(connection, stored.ranking_sha256))
+
+    def ranking(
+        self, stored: StoredRun, *, only: Collection[str] | None = None, columns: RunColumns | None = None
+    ) -> Run:
+        """Return the run itself, named after its system; `only` the docs of some queries are read much sooner.
+
+        `columns` are what the method `columns` returned for it.
+        """
+        rows = (columns or self.columns(stored)).rows(only)
+        with self.store.reading() as connection:
             asked = texts_of(get_blob(connection, stored.asked_sha256))
         origin = Origin(f"run {stored.number} of the store", "store", lambda: stored.ranking_sha256)
         queries = AskedQueries(stored.ranking_sha256, asked, stored.details.failed, stored.details.split)
@@ -276,6 +318,63 @@ class RunTable:
         with self.store.reading() as connection:
             reader = ByteReader(get_blob(connection, stored.latencies_sha256))
         return dict(zip(reader.take_texts(), np.asarray(reader.take_array("<f8")).tolist(), strict=True))
+
+
+def numbers_in_order(
+    connection: sa.Connection, name: str | None, collection_name: str | None, *, repetitions: bool = False
+) -> list[int]:
+    """Return the numbers of runs, the oldest first.
+
+    A run follows all that the store had when it was made, whatever clocks said. One that was made before the store was
+    given it has its place by its time, which cannot be later than that.
+    """
+    is_backdated = sa.type_coerce(run_table.c.facts, sa.Text).like('%"backdated":true%')
+    times = (run_table.c.started, run_table.c.stored)
+    columns = sa.select(run_table.c.id, *times, is_backdated.label("backdated")).select_from(run_table)
+    wanted = columns if repetitions else columns.where(run_table.c.repetition == 1)
+    joined = wanted.join(system).join(config).join(collection_version).join(collection)
+    placed, newest = [], ""
+    for row in connection.execute(filtered(joined, name, collection_name).order_by(run_table.c.id)):
+        at = min(row.started, row.stored) if row.backdated else max(newest, row.started)
+        newest = max(newest, at)
+        placed.append((at, row.id))
+    return [number for _, number in sorted(placed)]
+
+
+def put_run(
+    connection: sa.Connection, data: bytes, facts: RunFacts, docs: Mapping[str, StoredDoc] | None, now: str
+) -> StoredRun:
+    """Store a run whose ranking is given as bytes, unless it is there."""
+    names = {"ranking": data, "queries": texts_bytes(facts.collection.queries)}
+    ranking, asked = (put_blob(connection, each, kind=kind, now=now) for kind, each in names.items())
+    latencies = None
+    if facts.latencies_ms is not None:
+        latencies = put_blob(connection, latency_bytes(facts.latencies_ms), kind="latency", now=now)
+    version, collection_id = put_collection(connection, facts.collection, now)
+    if docs:
+        put_docs(connection, collection_id, docs)
+    row = {
+        "ranking_sha256": ranking,
+        "system_id": id_of(connection, system, {"name": facts.system, "type": facts.type}),
+        "config_id": config_id_of(connection, facts.config),
+        "collection_version_id": version,
+        "asked_sha256": asked,
+        "latencies_sha256": latencies,
+        "repetition": facts.details.repetition,
+        "facts": with_hash(to_builtins(facts.details)),
+        "started": facts.started,
+    }
+    digest = run_digest(facts, ranking)
+    same = RUN_COLUMNS.where(run_table.c.digest == digest)
+    if connection.execute(same).first() is None:  # looking first leaves no gaps in the numbers
+        insert_if_new(connection, run_table, {"digest": digest, "stored": now, **row})
+    return stored_run(connection.execute(same).one())
+
+
+def made_together(run: StoredRun) -> str:
+    """Return what repetitions share that were stored before they named the first of them."""
+    about = (run.system, run.collection, run.details.fingerprint, run.details.finished, run.details.n_repetitions)
+    return canonical_json(about)
 
 
 def filtered(wanted: sa.Select[Any], name: str | None, collection_name: str | None) -> sa.Select[Any]:
@@ -300,7 +399,20 @@ def check_one_collection(connection: sa.Connection, name: str, collection_name: 
 
 
 def stored_run(row: Any) -> StoredRun:
-    return from_builtins(StoredRun, row_dict(row))
+    columns = row_dict(row)
+    return from_builtins(StoredRun, {**columns, "details": without_hash(columns["details"])})
+
+
+HASH_OF_FACTS = "sha256"
+"""What is known of how a run was made is no part of its digest, and has a hash of its own beside it."""
+
+
+def with_hash(details: dict[str, Any]) -> dict[str, Any]:
+    return {**details, HASH_OF_FACTS: sha256_of_json(details)}
+
+
+def without_hash(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if name != HASH_OF_FACTS}
 
 
 def id_of(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> int:
@@ -311,29 +423,43 @@ def id_of(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> in
 
 
 def config_id_of(connection: sa.Connection, value: dict[str, Any]) -> int:
-    sha256 = hashlib.sha256(canonical_json(value).encode()).hexdigest()
+    sha256 = sha256_of_json(value)
     insert_if_new(connection, config, {"sha256": sha256, "value": value})
     return int(connection.execute(sa.select(config.c.id).where(config.c.sha256 == sha256)).scalar_one())
+
+
+def ranking_sha256(run: Run) -> str:
+    """Return what stands for a ranking in the store."""
+    return hashlib.sha256(run_bytes(run.rows)).hexdigest()
 
 
 def run_digest(facts: RunFacts, ranking_sha256: str) -> str:
     """Return what stands for a run; the judgments are no part of it, as they may change without it."""
     about = facts.collection
     identity = (facts.system, facts.type, facts.config, facts.started, facts.details.repetition, ranking_sha256)
-    collected = (about.name, queries_sha256(about.queries), about.docs_sha256)
-    return hashlib.sha256(canonical_json([*identity, *collected]).encode()).hexdigest()
+    return sha256_of_json([*identity, about.name, queries_sha256(about.queries), about.docs_sha256])
 
 
-def version_of(facts: CollectionFacts) -> str:
-    parts: Sequence[str] = (queries_sha256(facts.queries), facts.docs_sha256, facts.qrels_sha256)
-    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+def digest_of_stored(run: StoredRun) -> str:
+    """Return the digest that follows from what the store says of a run."""
+    identity = (run.system, run.type, run.config, run.started, run.details.repetition, run.ranking_sha256)
+    return sha256_of_json([*identity, run.collection, run.queries_sha256, run.docs_sha256])
+
+
+def version_of(queries_sha256: str, docs_sha256: str, qrels_sha256: str) -> str:
+    return sha256_of_json([queries_sha256, docs_sha256, qrels_sha256])
+
+
+def sha256_of_json(value: Any) -> str:
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 def put_collection(connection: sa.Connection, facts: CollectionFacts, now: str) -> tuple[int, int]:
     """Return the numbers of a collection's version and of the collection."""
     collection_id = collection_id_of(connection, facts.name, now)
     queries = put_queries(connection, facts.queries)
-    row = {"collection_id": collection_id, "version": version_of(facts)}
+    version = version_of(queries, facts.docs_sha256, facts.qrels_sha256)
+    row = {"collection_id": collection_id, "version": version}
     insert_if_new(
         connection,
         collection_version,

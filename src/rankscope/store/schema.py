@@ -1,7 +1,8 @@
 """The tables of a store, the same for SQLite and PostgreSQL.
 
 Facts (blobs, runs, qrels) are never changed. Scores are a cache: they can be dropped and computed again. Tags,
-judgments, results of targets and alerts are only ever added to; the newest row is the one that holds.
+judgments, results of targets, alerts and what jobs did are only ever added to; the newest row is the one that holds.
+Jobs, users, their sessions and links are states: their rows change.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sqlalchemy.types import TypeDecorator
 
 from rankscope.errors import InputError
 
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0003"
 """The newest migration in migrations/versions."""
 
 _ODD = re.compile("[\\\\\x00\ud800-\udfff]")
@@ -297,4 +298,65 @@ notification = table(
     time("sent", nullable=True),
     text("failure"),
     time("stored"),
+)
+
+job = table(
+    "job",
+    number(),
+    text("project"),
+    json_value("options"),
+    text("who"),
+    sa.Column("state", sa.String(16), nullable=False, index=True),
+    json_value("progress"),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    text("worker"),
+    time("created"),
+    time("started", nullable=True),
+    time("heartbeat", nullable=True),
+    time("finished", nullable=True),
+    json_value("result", nullable=True),
+    text("failure"),
+)
+job_event = table(
+    "job_event",
+    number(),
+    reference("job_id", "job.id"),
+    sa.Column("sequence", sa.Integer, nullable=False),
+    text("text"),
+    time("stored"),
+    sa.UniqueConstraint("job_id", "sequence"),
+)
+
+user = table(
+    "user",
+    number(),
+    sa.Column("name", AnyText, nullable=False),
+    sa.Column("role", sa.String(16), nullable=False),
+    json_value("password", nullable=True),
+    time("disabled", nullable=True),
+    time("stored"),
+    sa.UniqueConstraint("name"),
+)
+login_session = table(
+    "login_session",
+    number(),
+    sa.Column("token_sha256", _SHA, nullable=False),
+    reference("user_id", "user.id", nullable=True),
+    sa.Column("role", sa.String(16), nullable=False),
+    time("created"),
+    time("seen"),
+    time("expires"),
+    time("revoked", nullable=True),
+    sa.UniqueConstraint("token_sha256"),
+)
+share_link = table(
+    "share_link",
+    number(),
+    sa.Column("token_sha256", _SHA, nullable=False),
+    text("page"),
+    text("who"),
+    time("created"),
+    time("expires"),
+    time("revoked", nullable=True),
+    sa.UniqueConstraint("token_sha256"),
 )

@@ -1,7 +1,7 @@
 """Stored scores: a cache of what rankings and judgments give, one vector for each run, qrels, measure and policies.
 
-All of it can be dropped and computed again to the same bits, but for measures that look at embeddings or an ontology,
-which are not stored.
+All of it can be dropped and computed again to the same bits, but for measures that look at embeddings, docs or an
+ontology, which are not stored: these scores are kept for good, with a hash that stands for what was looked at.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rankscope.errors import MeasureError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.measures.scores import RunScores
 from rankscope.measures.spec import Measure
-from rankscope.records import Record, or_none
+from rankscope.records import Record, or_none, replace
 from rankscope.store.blobs import get_blob, get_blobs, insert_if_new, put_blob
 from rankscope.store.columns import ScoreVector, texts_bytes, texts_of, vector_bytes, vector_of
 from rankscope.store.schema import canonical_json
@@ -45,6 +45,16 @@ class ScoreSummary(Record, kw_only=True):
     vector_sha256: str
 
 
+class KeptScores(Record):
+    """Scores that cannot be computed again, under the judgments that they were computed with."""
+
+    run: int
+    qrels: int
+    data_sha256: str
+    """Stands for the embeddings, docs or ontology that the measure looked at."""
+    summary: ScoreSummary
+
+
 class StoredScores(Record, eq=False):
     """The scores of one measure on all queries."""
 
@@ -64,6 +74,8 @@ class ScoreTable:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._unkept: dict[tuple[Any, ...], StoredScores] = {}
+        """What was computed while the store may only be read."""
 
     def add(
         self,
@@ -77,8 +89,14 @@ class ScoreTable:
     ) -> None:
         """Keep scores that were computed: those of a run under qrels, all measures.
 
-        `data_sha256` stands for embeddings or an ontology that the measures looked at.
+        `data_sha256` stands for embeddings or an ontology that the measures looked at. A store that may only be read
+        has them as long as it is open.
         """
+        if self.store.read_only:
+            for i, measure in enumerate(scores.measures):
+                key = (run.number, qrels.number, measure, versions.get(measure, 0), policies_sha256(policies))
+                self._unkept[key] = unkept_scores(scores, i)
+            return
         now, queries = self.store.clock(), texts_bytes(scores.query_ids)
         common = {"run_id": run.number, "qrels_id": qrels.number, "policies_sha256": policies_sha256(policies)}
         with self.store.writing() as connection:
@@ -126,21 +144,48 @@ class ScoreTable:
             wanted = wanted.where(scores_table.c.run_id == next(iter(asked)))
         with self.store.reading() as connection:
             rows = connection.execute(wanted).all()
-        return {row.run_id: summary_of(row) for row in rows if row.run_id in asked}
+        unkept = {
+            number: self._unkept[key].summary
+            for number in asked
+            if (key := key_of(number, qrels, measure, policies)) in self._unkept
+        }
+        return unkept | {row.run_id: summary_of(row) for row in rows if row.run_id in asked}
+
+    def kept(self, measure: Measure, policies: Policies) -> dict[int, list[KeptScores]]:
+        """Return scores by a measure that cannot be computed again, by the number of the run, the newest last."""
+        wanted = sa.select(scores_table).where(
+            scores_table.c.measure == measure.name,
+            scores_table.c.version == measure.spec.version,
+            scores_table.c.policies_sha256 == policies_sha256(policies),
+            scores_table.c.data_sha256 != "",
+        )
+        found: dict[int, list[KeptScores]] = {}
+        with self.store.reading() as connection:
+            for row in connection.execute(wanted.order_by(scores_table.c.id)):
+                kept = KeptScores(row.run_id, row.qrels_id, row.data_sha256, summary_of(row))
+                found.setdefault(row.run_id, []).append(kept)
+        return found
 
     def read(self, summaries: Sequence[ScoreSummary]) -> list[StoredScores]:
         """Return the scores behind summaries, all of them read at once."""
+        unkept = {each.summary.vector_sha256: each for each in self._unkept.values()}
+        kept = [each for each in summaries if each.vector_sha256 not in unkept]
         with self.store.reading() as connection:
-            vectors = get_blobs(connection, (each.vector_sha256 for each in summaries))
-            queries = get_blobs(connection, (each.queries_sha256 for each in summaries))
+            vectors = get_blobs(connection, (each.vector_sha256 for each in kept))
+            queries = get_blobs(connection, (each.queries_sha256 for each in kept))
         query_ids = {sha256: texts_of(data) for sha256, data in queries.items()}
         return [
             StoredScores(each, query_ids[each.queries_sha256], vector_of(vectors[each.vector_sha256]))
+            if each.vector_sha256 in vectors
+            else replace(unkept[each.vector_sha256], summary=each)
             for each in summaries
         ]
 
     def scored_queries(self, queries_sha256: str) -> tuple[str, ...]:
         """Return the queries that `ScoreSummary.queries_sha256` stands for."""
+        for each in self._unkept.values():
+            if each.summary.queries_sha256 == queries_sha256:
+                return each.query_ids
         with self.store.reading() as connection:
             return texts_of(get_blob(connection, queries_sha256))
 
@@ -156,7 +201,8 @@ class ScoreTable:
                 if len(asked) == 1:
                     wanted = wanted.where(scores_table.c.run_id == next(iter(asked)))
                 for number in asked.difference(connection.execute(wanted).scalars()):
-                    lacking.setdefault(number, []).append(measure)
+                    if key_of(number, qrels, measure, policies) not in self._unkept:
+                        lacking.setdefault(number, []).append(measure)
         return lacking
 
     def compute(
@@ -188,6 +234,26 @@ class ScoreTable:
         """Remove all scores that can be computed again; return how many there were."""
         with self.store.writing() as connection:
             return connection.execute(sa.delete(scores_table).where(scores_table.c.data_sha256 == "")).rowcount
+
+
+def key_of(run: int, qrels: StoredQrels, measure: Measure, policies: Policies) -> tuple[Any, ...]:
+    return run, qrels.number, measure.name, measure.spec.version, policies_sha256(policies)
+
+
+def unkept_scores(scores: RunScores, place: int) -> StoredScores:
+    """Return the scores of one measure as the store would have them."""
+    mean = scores.aggregate_of(scores.measures[place])
+    vector = ScoreVector(scores.values[:, place], scores.undefined[:, place], scores.answered)
+    summary = ScoreSummary(
+        measure=scores.measures[place],
+        mean=or_none(mean.value),
+        n=mean.n,
+        undefined=mean.undefined,
+        missing=mean.missing,
+        queries_sha256=hashlib.sha256(texts_bytes(scores.query_ids)).hexdigest(),
+        vector_sha256=hashlib.sha256(vector_bytes(vector)).hexdigest(),
+    )
+    return StoredScores(summary, tuple(scores.query_ids), vector)
 
 
 def wanted_scores(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from threading import RLock
 from types import TracebackType
 from typing import Self
 
@@ -25,12 +24,18 @@ from rankscope.store.engine import (
     connect,
     find_store,
     in_words,
+    is_read_only,
     location_of,
+    make_file,
+    may_write,
     migrate,
+    read_only_error,
     schema_of,
     use_log,
 )
+from rankscope.store.jobs import JobTable
 from rankscope.store.judgments import JudgmentTable
+from rankscope.store.links import LinkTable
 from rankscope.store.qrels import QrelsTable
 from rankscope.store.runs import RunTable
 from rankscope.store.schema import SCHEMA_VERSION
@@ -38,6 +43,8 @@ from rankscope.store.scores import ScoreTable
 from rankscope.store.tags import TagTable
 from rankscope.store.targets import TargetTable
 from rankscope.store.texts import TextTable
+from rankscope.store.turns import FairLock, turn_among_processes
+from rankscope.store.users import UserTable
 
 LONGEST_TURN_S = 120
 """How long a thread waits for the other threads of its process."""
@@ -55,14 +62,21 @@ class Store:
     """
 
     def __init__(
-        self, engine: sa.Engine, location: StoreLocation, *, read_only: bool, clock: Callable[[], str] = utc_now
+        self,
+        engine: sa.Engine,
+        location: StoreLocation,
+        *,
+        read_only: bool,
+        clock: Callable[[], str] = utc_now,
+        timeout_s: float = BUSY_S,
     ) -> None:
         self.engine = engine
         self.location = location
         self.read_only = read_only
         self.clock = clock
         """Returns the time, in UTC as ISO 8601 with microseconds."""
-        self._turn = RLock()
+        self.timeout_s = timeout_s
+        self._line = FairLock()
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -75,11 +89,16 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Give a connection whose changes are all kept at the end, or none of them."""
+        with self.turn(), self.transaction() as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """As `writing`, for a thread whose turn it is."""
         if self.read_only:
             raise InputError(f"the store {self.location} was opened for reading only")
         with (
             in_words(self.location),
-            self.turn(),
             self.engine.connect().execution_options(writes=True) as connection,
             connection.begin(),
         ):
@@ -87,16 +106,17 @@ class Store:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Let the threads of this process write one after the other: SQLite would let some of them wait for ever."""
-        if self.location.path is None:
-            yield
-            return
-        if not self._turn.acquire(timeout=LONGEST_TURN_S):
+        """Let those who write do so one after the other, in the order in which they came."""
+        if not self._line.acquire(LONGEST_TURN_S):
             raise UnfinishedError(f"the store {self.location} is being written for too long", hint="try again later")
         try:
-            yield
+            if self.location.path is None:  # PostgreSQL has a lock for this
+                yield
+            else:
+                with turn_among_processes(self.location.path.parent, self.timeout_s):
+                    yield
         finally:
-            self._turn.release()
+            self._line.release()
 
     @cached_property
     def runs(self) -> RunTable:
@@ -131,8 +151,26 @@ class Store:
         return TargetTable(self)
 
     @cached_property
+    def jobs(self) -> JobTable:
+        return JobTable(self)
+
+    @cached_property
+    def users(self) -> UserTable:
+        return UserTable(self)
+
+    @cached_property
     def texts(self) -> TextTable:
         return TextTable(self)
+
+    @cached_property
+    def links(self) -> LinkTable:
+        return LinkTable(self)
+
+    def at(self, times: Iterable[str]) -> Store:
+        """Return the same store with a clock that says given times, one after the other."""
+        return Store(
+            self.engine, self.location, read_only=self.read_only, clock=iter(times).__next__, timeout_s=self.timeout_s
+        )
 
     def close(self) -> None:
         """Give the file or the connections back; `with` does so at its end."""
@@ -199,17 +237,28 @@ def open_store(
             hint="`rankscope run` makes one beside the project file; --store PATH names another place",
         )
     if location.path is not None:
-        if create and not read_only:
-            with in_words(location):
+        with in_words(location):
+            if not read_only and is_read_only(location.path):
+                raise read_only_error(location)
+            if create and not read_only:
                 location.path.parent.mkdir(parents=True, exist_ok=True)
         check_file(location.path)
+        if create and not read_only and not location.path.exists():
+            with in_words(location):
+                make_file(location.path, timeout_s)
     engine = connect(location, read_only=read_only, timeout_s=timeout_s)
     try:
         prepare(engine, location, read_only=read_only)
     except BaseException:
         engine.dispose()
         raise
-    return Store(engine, location, read_only=read_only, clock=clock)
+    return Store(engine, location, read_only=read_only, clock=clock, timeout_s=timeout_s)
+
+
+def open_to_look(where: str | os.PathLike[str] | StoreLocation | None = None) -> Store:
+    """Open a store to look at it; what is computed on the way is kept, unless the store may only be read."""
+    location = where if isinstance(where, StoreLocation) else find_store() if where is None else location_of(where)
+    return open_store(location, read_only=location is not None and not may_write(location))
 
 
 def prepare(engine: sa.Engine, location: StoreLocation, *, read_only: bool) -> None:

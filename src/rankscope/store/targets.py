@@ -67,7 +67,7 @@ class TargetTable:
         self, *, name: str | None = None, run: int | None = None, last: int | None = None
     ) -> tuple[StoredTargetResult, ...]:
         """Return results, the oldest first: of a target by its name, of a stored run by its number, or all."""
-        wanted = _COLUMNS.order_by(target_result.c.id.desc()).limit(last)
+        wanted = RESULT_COLUMNS.order_by(target_result.c.id.desc()).limit(last)
         if name is not None:
             wanted = wanted.where(target.c.name == name)
         if run is not None:
@@ -76,14 +76,14 @@ class TargetTable:
             return tuple(stored_result(row) for row in reversed(connection.execute(wanted).all()))
 
 
-_COLUMNS: sa.Select[Any] = sa.select(
+RESULT_COLUMNS: sa.Select[Any] = sa.select(
     target_result.c.id, target_result.c.run_id, target_result.c.facts, target_result.c.stored, target.c.definition
 ).join(target)
 
 
 def newest_result(target_id: int, run_id: int | None) -> sa.Select[Any]:
     same_run = target_result.c.run_id.is_(None) if run_id is None else target_result.c.run_id == run_id
-    same = _COLUMNS.where(target_result.c.target_id == target_id, same_run)
+    same = RESULT_COLUMNS.where(target_result.c.target_id == target_id, same_run)
     return same.order_by(target_result.c.id.desc()).limit(1)
 
 
@@ -96,14 +96,14 @@ def number_of_target(connection: sa.Connection, definition: Target, now: str) ->
 
 
 def number_of_run(connection: sa.Connection, of_collection: str, name: str, ranking_sha256: str) -> int | None:
-    """Return the newest stored run of a system that has this ranking."""
+    """Return the run of a system with this ranking that was stored last."""
     wanted = (
         sa.select(run_table.c.id)
         .join(system)
         .join(collection_version)
         .join(collection)
         .where(run_table.c.ranking_sha256 == ranking_sha256, system.c.name == name, collection.c.name == of_collection)
-        .order_by(run_table.c.started.desc(), run_table.c.id.desc())
+        .order_by(run_table.c.id.desc())
         .limit(1)
     )
     found = connection.execute(wanted).scalar_one_or_none()

@@ -82,6 +82,49 @@ class TextTable:
         with self.store.reading() as connection:
             return {row.query: StoredQuery(row.text, row.attributes) for row in connection.execute(wanted)}
 
+    def query_ids(self, sha256: str) -> tuple[str, ...]:
+        """Return the ids of these queries, in the order given; the place of one is its index."""
+        wanted = sa.select(query.c.query).where(query.c.queries_sha256 == sha256).order_by(query.c.place)
+        with self.store.reading() as connection:
+            return tuple(connection.execute(wanted).scalars())
+
+    def queries_at(self, sha256: str, places: Iterable[int]) -> dict[str, StoredQuery]:
+        """Return some of these queries, by the places that they have among all."""
+        wanted, found = list(places), dict[str, StoredQuery]()
+        chosen = sa.select(query).where(query.c.queries_sha256 == sha256)
+        with self.store.reading() as connection:
+            for at in range(0, len(wanted), AT_A_TIME):
+                some = chosen.where(query.c.place.in_(wanted[at : at + AT_A_TIME]))
+                rows = connection.execute(some)
+                found |= {row.query: StoredQuery(row.text, row.attributes) for row in rows}
+        return found
+
+    def attributes(self, sha256: str) -> tuple[dict[str, Any], ...]:
+        """Return the attributes of these queries, in the order given, without their texts."""
+        wanted = sa.select(query.c.attributes).where(query.c.queries_sha256 == sha256).order_by(query.c.place)
+        with self.store.reading() as connection:
+            return tuple(connection.execute(wanted).scalars())
+
+    def places_with(self, sha256: str, words: Iterable[str]) -> list[int]:
+        """Return the places of the queries that have all of these words, in the text or in the id, in either case."""
+        wanted = sa.select(query.c.place).where(query.c.queries_sha256 == sha256)
+        for word in words:
+            # SQLite ignores the case of ASCII letters only
+            spellings = dict.fromkeys([word, word.lower(), word.upper(), word.capitalize()])
+            columns = (query.c.text, query.c.query)
+            wanted = wanted.where(
+                sa.or_(*(column.icontains(each, autoescape=True) for column in columns for each in spellings))
+            )
+        with self.store.reading() as connection:
+            return list(connection.execute(wanted.order_by(query.c.place)).scalars())
+
+    def places_by_text(self, sha256: str) -> list[int]:
+        """Return the places of these queries by the alphabet, those without a text last."""
+        wanted = sa.select(query.c.place).where(query.c.queries_sha256 == sha256)
+        order = (query.c.text.is_(None), sa.func.lower(query.c.text), query.c.place)
+        with self.store.reading() as connection:
+            return list(connection.execute(wanted.order_by(*order)).scalars())
+
     def add_docs(self, collection_name: str, docs: Mapping[str, StoredDoc]) -> None:
         with self.store.writing() as connection:
             put_docs(connection, collection_id_of(connection, collection_name, self.store.clock()), docs)

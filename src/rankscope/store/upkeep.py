@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,12 +18,20 @@ from rankscope.errors import InputError, OptionError, UnfinishedError
 from rankscope.progress import Progress
 from rankscope.records import Record
 from rankscope.store.check import check_store, references_to_blobs
-from rankscope.store.engine import StoreLocation, folder_lock, in_words
-from rankscope.store.schema import blob, blob_chunk, meta, metadata
+from rankscope.store.engine import (
+    HALF,
+    StoreLocation,
+    check_file,
+    check_schema,
+    connect,
+    folder_lock,
+    in_words,
+    schema_of,
+    sync,
+)
+from rankscope.store.schema import SCHEMA_VERSION, blob, blob_chunk, meta, metadata
 from rankscope.store.store import Store, open_store
 
-HALF = ".half"
-"""The ending of a file that is not written to its end yet."""
 AT_A_TIME = 500
 KEPT_FACTS = ("schema", "migrated_by")
 """What a store that is copied to says of itself."""
@@ -44,6 +54,8 @@ class StoreInfo(Record, kw_only=True):
     collections: tuple[str, ...]
     systems: tuple[str, ...]
     tags: dict[str, int]
+    repeated: dict[int, int]
+    """Of how many runs there are so many repetitions, where it is more than one; a run counts once, as in a history."""
     first: str | None
     """When the oldest run was made."""
     last: str | None
@@ -63,6 +75,8 @@ def store_info(store: Store) -> StoreInfo:
         else:
             size = sum(path.stat().st_size for path in files_of(store.location.path))
     runs = store.runs.list(repetitions=True)
+    repeated = Counter(run.details.n_repetitions for run in runs if run.details.repetition == 1)
+    repeated.pop(1, None)
     return StoreInfo(
         store=str(store.location),
         store_id=about["store_id"],
@@ -75,6 +89,7 @@ def store_info(store: Store) -> StoreInfo:
         collections=store.runs.collections(),
         systems=store.runs.systems(),
         tags=store.tags.current(),
+        repeated=dict(sorted(repeated.items())),
         first=runs[0].started if runs else None,
         last=runs[-1].started if runs else None,
     )
@@ -147,14 +162,6 @@ def whole_file(target: Path) -> Iterator[Path]:
                 each.unlink()
 
 
-def sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def back_up(store: Store, target: Path, *, replace: bool = False, progress: Progress | None = None) -> int:
     """Write all that a store holds to one file, while others go on writing; return the file's size.
 
@@ -193,18 +200,41 @@ def restore(backup: Path, location: StoreLocation, *, progress: Progress | None 
     target = location.path
     if target.exists() and backup.samefile(target):
         raise OptionError(f"{backup} is the store itself")
-    with open_store(backup, read_only=True) as opened:
-        found = check_store(opened, progress=progress)
-    if found.findings:
-        first = found.findings[0]
-        raise InputError(
-            f"the backup {backup} is damaged: {first.what} {first.problem}",
-            hint="`rankscope store check --store FILE` lists all that is wrong; the store was left as it is",
-        )
-    with in_words(location):
+    with in_words(location), up_to_date(backup, target) as usable:
+        with open_store(usable, read_only=True) as opened:
+            found = check_store(opened, progress=progress)
+        if found.findings:
+            first = found.findings[0]
+            raise InputError(
+                f"the backup {backup} is damaged: {first.what} {first.problem}",
+                hint="`rankscope store check --store FILE` lists all that is wrong; the store was left as it is",
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
-        with folder_lock(target.parent), whole_copy(backup, target) as half:
+        with folder_lock(target.parent), whole_copy(usable, target) as half:
             return replace_file(target, half)
+
+
+@contextmanager
+def up_to_date(backup: Path, target: Path) -> Iterator[Path]:
+    """Give a backup with the tables of today: itself, or for a while a copy of one that is older."""
+    check_file(backup)
+    engine = connect(StoreLocation(backup), read_only=True)
+    try:
+        with in_words(StoreLocation(backup)), engine.connect() as connection:
+            version = schema_of(connection)
+            check_schema(version, connection, StoreLocation(backup))
+        if version is None or version == SCHEMA_VERSION:
+            yield backup
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="restore-", dir=target.parent) as folder:
+            copy = Path(folder, backup.name)
+            with closing(engine.raw_connection()) as plain:
+                plain.cursor().execute("VACUUM INTO ?", (os.fspath(copy),))
+            open_store(copy).close()
+            yield copy
+    finally:
+        engine.dispose()
 
 
 @contextmanager

@@ -50,6 +50,8 @@ class Answer(msgspec.Struct, frozen=True):
     """Other systems that the same request was sent for."""
     others: Mapping[str, Answer] = {}
     """What those took out of the same reply, by system."""
+    facts: Mapping[str, Any] = {}
+    """What else was said, for people; it is shown and not kept."""
 
     @property
     def failed(self) -> bool:

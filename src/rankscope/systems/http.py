@@ -12,6 +12,7 @@ import time
 import urllib.parse
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, ClassVar
@@ -57,7 +58,7 @@ _SILENT_S = 5.0
 _NOBODY_THERE = (ConnectionRefusedError, NobodyThereError, socket.gaierror, ssl.SSLError)
 _WRONG_ADDRESS = frozenset({*range(300, 400), 401, 403, 404, 405, 407, 410})
 _SENT = ("url", "headers", "body", "query", "allow_plain_http")
-_TAKEN = frozenset({"ids", "scores"})
+_TAKEN = frozenset({"ids", "scores", "shows"})
 """The options that say what is taken from a reply, and nothing of what is sent."""
 _percent_encode = partial(urllib.parse.quote, safe="")
 
@@ -120,6 +121,10 @@ class HttpSystem(RemoteSystem, kw_only=True):
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         raise NotImplementedError
 
+    def facts_of(self, content: Any) -> Mapping[str, Any]:  # noqa: ARG002 (for those that know more)
+        """Return what else a reply says, for people: what the query was taken for, terms that were added to it."""
+        return {}
+
     @property
     def address(self) -> str:
         """The address as it may be shown: what comes from the environment stands there by its name."""
@@ -176,9 +181,12 @@ class Http(HttpSystem, kw_only=True):
     """GET, or POST where there is a body; or any other."""
     body: str | Mapping[str, Any] | None = None
     """What is sent: a table becomes JSON; a text is JSON where it begins like it, else a form such as q={query}."""
+    shows: Annotated[Mapping[str, str], NO_EFFECT] = {}
+    """What else of the answer the live page shows, by name, as paths, such as { intent = "$.intent.label" }."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._shows = {name: parse_path(path, what=f"shows.{name}") for name, path in self.shows.items()}
         self._ids = parse_path(self.ids, what="ids")
         self._scores = None if self.scores is None else parse_path(self.scores, what="scores")
 
@@ -210,6 +218,13 @@ class Http(HttpSystem, kw_only=True):
         if len(scores) != len(docs):
             raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
         return check_ranking(zip(docs, scores, strict=True), k=k, repeats=self.keeps_repeats)
+
+    def facts_of(self, content: Any) -> Mapping[str, Any]:
+        found = {}
+        for name, path in self._shows.items():
+            with suppress(BadAnswerError):  # not every answer has everything
+                found[name] = path.values(content)
+        return found
 
 
 class SharedRequests:
@@ -389,7 +404,8 @@ class HttpBatch:
             if system.name in taken:
                 continue
             try:
-                taken[system.name] = replace(came, ranking=system.ranking_of(content, k=self._k))
+                ranking = system.ranking_of(content, k=self._k)
+                taken[system.name] = replace(came, ranking=ranking, facts=system.facts_of(content))
             except OptionError:
                 raise
             except Exception as error:  # noqa: BLE001 (as above)

@@ -141,6 +141,12 @@ def secrets_in(*options: Any) -> Secrets:
     return Secrets(values, frozenset(named))
 
 
+def secrets_of_environment() -> Secrets:
+    """Return the variables of this process that hold secrets by their names."""
+    values = {name: value for name, value in os.environ.items() if value.strip() and SECRET_NAMES.search(name)}
+    return Secrets(values, frozenset(values))
+
+
 def forms_of(value: str) -> tuple[str, ...]:
     """Return a value as it may stand in addresses, JSON, base64 and Python's own messages, the longest first."""
     lines = {value, value.strip(), *(line.strip() for line in value.splitlines())}

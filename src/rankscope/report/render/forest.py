@@ -27,7 +27,7 @@ def forest_part(block: doc.Estimates, page: Page) -> str:
     ticks = ticks_within(axis)
     grid = page.new_id("grid", "")
     labels = axis_part(ticks, axis)
-    rows = [estimate_part(row, axis, grid) for row in block.estimates]
+    rows = [estimate_part(row, axis, grid, page) for row in block.estimates]
     ends = [labels] if len(rows) > LONG_FOREST else []
     band = f"; the grey band is the margin of ±{block.margin:g}" if block.margin else ""
     kind = "forest" if any(row.verdict for row in block.estimates) else "forest bare"
@@ -74,7 +74,7 @@ def axis_part(ticks: dict[float, str], axis: Axis) -> str:
     return f'<li class="axis" aria-hidden="true"><svg class="track">{"".join(texts)}</svg>'
 
 
-def estimate_part(row: doc.Estimate, axis: Axis, grid: str) -> str:
+def estimate_part(row: doc.Estimate, axis: Axis, grid: str, page: Page) -> str:
     """Return one row; what is drawn stands beside it in words."""
     drawn = f'<use href="#{grid}"/>'
     if row.numbers:
@@ -88,7 +88,7 @@ def estimate_part(row: doc.Estimate, axis: Axis, grid: str) -> str:
     number, opening, interval = with_minus(row.short or row.words).partition(" [" if row.short else " (")
     verdict = verdict_words(row.mark or "note", row.verdict) if row.verdict else ""
     return (
-        f'<li><b class="name" title="{name}">{name}</b>'
+        f'<li><b class="name" title="{name}">{page.named(row.name)}</b>'
         f'<svg class="track {tone(row.mark) if row.mark else ""}" aria-hidden="true">{drawn}</svg>'
         f'<span class="val">{escape(number)}<span class="ci">{escape(opening + interval)}</span></span>'
         f'<span class="ver">{verdict}</span>'

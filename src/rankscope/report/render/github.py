@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rankscope.report.render.texts import clean
+from rankscope.report.render.junit import one_line, query_words
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateCheck, GateResult
@@ -34,15 +34,13 @@ def github_annotations(result: GateResult) -> Iterator[str]:
 
 def message_of(check: GateCheck) -> str:
     lines = [check.words]
-    for change in check.losses:
-        asked = f"{change.text} ({change.query})" if change.text else change.query
-        lines.append(f"{asked}: {change.a:.3f} to {change.b:.3f}")
+    lines += (f"{query_words(change)}: {change.a:.3f} to {change.b:.3f}" for change in check.losses)
     return "\n".join(lines)
 
 
 def annotation(level: str, title: str, message: str) -> str:
-    text = "\n".join(map(clean, message.splitlines()))
-    return f"::{level} title={escaped_property(clean(title))}::{escaped(text)}"
+    text = "\n".join(map(one_line, message.splitlines()))
+    return f"::{level} title={escaped_property(one_line(title))}::{escaped(text)}"
 
 
 def escaped(text: str) -> str:

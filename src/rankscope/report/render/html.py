@@ -230,8 +230,9 @@ def changed_part(block: doc.ChangedQueries, page: Page) -> str:
             if one.sides
             else ""
         )
+        asked = page.named(one.query, one.text or one.query)
         items.append(
-            f'<li><span class="k">{i}</span><div class="tq"><b>{escape(one.text or one.query)}</b>{small}{why}</div>'
+            f'<li><span class="k">{i}</span><div class="tq"><b>{asked}</b>{small}{why}</div>'
             f'<span class="num">{one.before:.4f} → {one.after:.4f} {change}</span>{lists}'
         )
     note = f'<p class="cap">{page.prose(block.note)}</p>' if block.note else ""

@@ -59,9 +59,9 @@ def table_part(table: Table, label: str, page: Page, *, is_detail: bool) -> str:
         f"{breakable(text, page)}"
         for i, text in enumerate(table.header)
     )
+    n_names = table.n_name_columns
     rows = "\n".join(
-        "<tr>"
-        + "".join(cell_part(cell, i, table.n_name_columns, is_verdict=i in verdicts) for i, cell in enumerate(row))
+        "<tr>" + "".join(cell_part(cell, i, n_names, page, is_verdict=i in verdicts) for i, cell in enumerate(row))
         for row in table.rows
     )
     kept = range(len(table.header)) if is_detail else columns_on_phone(table)
@@ -103,11 +103,11 @@ def breakable(text: str, page: Page) -> str:
     return "<wbr>".join(escape(piece) for piece in re.findall(r"[^-_./:+]{1,10}[-_./:+]*|[-_./:+]{1,10}", text))
 
 
-def cell_part(cell: Cell, i: int, n_names: int, *, is_verdict: bool) -> str:
+def cell_part(cell: Cell, i: int, n_names: int, page: Page, *, is_verdict: bool) -> str:
     """Return one cell, without its end tag, as HTML allows; the first is the name of its row."""
     whole = f' title="{escape(cell.full)}"' if cell.full and cell.full != cell.text else ""
     if i == 0 and n_names:
-        return f"<th scope=row{whole}>{escape(cell.text)}"
+        return f"<th scope=row{whole}>{page.named(cell.full or cell.text, cell.text)}"
     if is_verdict and cell.text in VERDICTS:
         return f"<td class=vd>{verdict_words(VERDICTS[cell.text], cell.text)}"
     kind = "vd" if is_verdict else "n" if i < n_names else "w" if len(cell.text) > LONG_CELL else ""

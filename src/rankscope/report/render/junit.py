@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from rankscope.errors import shorten
 from rankscope.records import Record, or_nan
 from rankscope.report.render.texts import clean
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
+    from rankscope.comparison.records import QueryChange
 
+LONGEST_LINE = 4000
 NO_TIME = {"time": "0.000"}
 
 
@@ -34,7 +37,7 @@ class JUnitCase(Record):
 
 def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase]:
     """Yield one case per check: what the exit code says of all of them is said here of each."""
-    for check in result.checks:
+    for place, check in enumerate(result.checks):
         measure = "" if check.compared is None else f".{check.compared.measure}"
         is_open, fails = check.outcome == "inconclusive", result.fails(check)
         properties: dict[str, str] = {"gate": check.outcome}
@@ -48,8 +51,10 @@ def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase
                 "n_left_out": str(pair.n_undefined),
             }
         if check.losses and check.outcome != "passed":
-            changes = ((f"{one.text} ({one.query})" if one.text else one.query, one) for one in check.losses)
-            properties["got worse"] = "; ".join(f"{name}: {one.a:.3f} to {one.b:.3f}" for name, one in changes)
+            changes = (f"{query_words(one)}: {one.a:.3f} to {one.b:.3f}" for one in check.losses)
+            properties["got worse"] = "; ".join(changes)
+        if place == 0 and result.notes:  # a suite has no place for them
+            properties["to know"] = " ".join(result.notes)
         yield JUnitCase(
             name=check.name,
             classname=f"rankscope.{command}{measure}",
@@ -65,6 +70,17 @@ def error_case(name: str, message: str, *, command: str = "compare", measure: st
     return JUnitCase(name=name, classname=classname, error=message, properties={"gate": "error"})
 
 
+def one_line(text: str) -> str:
+    """Return a line of a case: cut, so that no text of a user fills the page of a build server."""
+    return clean(shorten(text, limit=LONGEST_LINE))
+
+
+def query_words(change: QueryChange) -> str:
+    """Return what was asked, with the id of the query; both are cut."""
+    query = shorten(change.query)
+    return f"{shorten(change.text)} ({query})" if change.text else query
+
+
 def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
     listed = list(cases)
     n_errors = sum(case.error is not None for case in listed)
@@ -75,16 +91,16 @@ def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
     root = Element("testsuites", attributes)
     parent = SubElement(root, "testsuite", {**attributes, "skipped": str(n_skipped)})
     for case in listed:
-        names = {"classname": clean(case.classname), "name": clean(case.name)}
+        names = {"classname": one_line(case.classname), "name": one_line(case.name)}
         element = SubElement(parent, "testcase", {**names, **NO_TIME})
         kind, problem = ("failure", case.failed) if case.error is None else ("error", case.error)
         if problem is not None:
-            part = SubElement(element, kind, {"type": kind, "message": clean(problem.partition("\n")[0])})
-            part.text = "\n".join(map(clean, problem.splitlines()))
+            part = SubElement(element, kind, {"type": kind, "message": one_line(problem.partition("\n")[0])})
+            part.text = "\n".join(map(one_line, problem.splitlines()))
         elif case.skipped is not None:
-            SubElement(element, "skipped", {"message": clean(case.skipped)})
-        lines = [] if case.message is None else [clean(case.message)]
-        lines += (f"{clean(name)}: {clean(value)}" for name, value in case.properties.items())
+            SubElement(element, "skipped", {"message": one_line(case.skipped)})
+        lines = [] if case.message is None else [one_line(case.message)]
+        lines += (f"{one_line(name)}: {one_line(value)}" for name, value in case.properties.items())
         if lines:
             SubElement(element, "system-out").text = "\n".join(lines)
     indent(root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import escape
 from itertools import chain, count
 
@@ -35,6 +36,8 @@ class Page:
         """The terms that stand on the page, by name: the id of the explanation, and the explanation."""
         self.kept_columns: set[int] = set()
         self.said: set[str] = set()
+        self.links: Mapping[str, str] = {}
+        """Where names lead: systems of a forest and of the first column of a table, queries that changed."""
 
     def new_id(self, kind: str, title: str) -> str:
         """Return an id that is used once on the page, and stays the same as long as the title does."""
@@ -43,6 +46,11 @@ class Page:
         name = next(name for name in chain([base], (f"{base}-{n}" for n in count(2))) if name not in self.ids)
         self.ids.add(name)
         return name
+
+    def named(self, name: str, shown: str | None = None) -> str:
+        """Return a name, or what is shown for it, as a link where it has one."""
+        text = escape(name if shown is None else shown)
+        return f'<a href="{escape(self.links[name])}">{text}</a>' if name in self.links else text
 
     def prose(self, text: str) -> str:
         """Return a text whose terms lead to their explanations: each once on a page, so that few take the focus."""

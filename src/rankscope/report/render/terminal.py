@@ -58,13 +58,19 @@ def to_text(report: doc.Report, *, width: int = PIPE_WIDTH, details: bool = True
     return plain_text(report_items(cleaned(report), width, details=details), width)
 
 
-def print_report(report: doc.Report, *, file: TextIO | None = None, details: bool = True) -> None:
-    """Print the report as the stream can show it: in colour or plain, in Unicode or ASCII."""
+def print_report(
+    report: doc.Report, *, file: TextIO | None = None, details: bool = True, table_width: int | None = None
+) -> None:
+    """Print the report as the stream can show it: in colour or plain, in Unicode or ASCII.
+
+    In plain text, tables are in one piece, or fold to a width.
+    """
     stream = file or sys.stdout
     encoding = stream.encoding or "utf-8"
     spelt = with_texts(cleaned(report), lambda text: encodable(text, encoding))
     if not stream.isatty() and not os.environ.get("FORCE_COLOR"):
-        stream.write(encodable(plain_text(report_items(spelt, PIPE_WIDTH, details=details), PIPE_WIDTH), encoding))
+        items = report_items(spelt, PIPE_WIDTH, details=details)
+        stream.write(encodable(plain_text(items, PIPE_WIDTH, table_width=table_width), encoding))
         return
     from rich.console import Console
     from rich.padding import Padding
@@ -82,13 +88,15 @@ def print_report(report: doc.Report, *, file: TextIO | None = None, details: boo
             console.print(Text.assemble((label, item.style), text), soft_wrap=True)
 
 
-def plain_text(items: Iterator[Item], width: int) -> str:
-    """Join lines and tables; a table is not folded, since a file has no width, but its notes are prose."""
+def plain_text(items: Iterator[Item], width: int, *, table_width: int | None = None) -> str:
+    """Join lines and tables; a table folds only where it is given a width, but its notes are prose."""
+    inner = None if table_width is None else table_width - len(MARGIN)
     lines: list[str] = []
     for item in items:
         if isinstance(item, Table):
-            lines += (MARGIN + line for line in plain_rows(item))
-            notes = (line for note in shown_notes(item) for line in hanging(MARGIN, note, width))
+            shown = item if inner is None else fitted(item, inner, folds=True)
+            lines += (MARGIN + line for line in plain_rows(shown, width=inner))
+            notes = (line for note in shown_notes(shown) for line in hanging(MARGIN, note, width))
             lines += (line.label + line.text for line in notes)
         else:
             lines.append(item.label + item.text)

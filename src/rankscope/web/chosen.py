@@ -1,0 +1,89 @@
+"""What several pages begin with: the collection, the newest run of each system, and the run that users see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.experiment.history import PRODUCTION, main_system_of
+from rankscope.records import Record
+from rankscope.store import StoredRun
+from rankscope.web.library import Library
+
+
+class CollectionRuns(Record, eq=False):
+    """The runs of one collection, as pages look at them."""
+
+    name: str
+    """Empty where the store has no runs."""
+    collections: tuple[str, ...]
+    """All that the store has runs on."""
+    runs: tuple[StoredRun, ...]
+    """The oldest first; of several repetitions the first."""
+    newest: dict[str, StoredRun]
+    """The newest run of each system; the newest of all comes first."""
+    tags: dict[int, tuple[str, ...]]
+    """The tags of runs, by number."""
+    main: str
+    """The system that users see: the one with the tag production, else the one whose run is the newest."""
+
+    @property
+    def main_run(self) -> StoredRun:
+        """The run that others are compared with: the one in production, else the newest of the main system."""
+        tagged = (run for run in self.runs if PRODUCTION in self.tags.get(run.number, ()))
+        return next(tagged, None) or self.newest[self.main]
+
+
+def collection_runs(library: Library, name: str) -> CollectionRuns:
+    """Return the runs of a collection; by default of the one with the newest run."""
+    return library.cached(("collection runs", name), lambda: read_collection(library, name))
+
+
+def read_collection(library: Library, name: str) -> CollectionRuns:
+    store = library.store
+    known = store.runs.collections()
+    if not known:
+        return CollectionRuns("", (), (), {}, {}, "")
+    if name and name not in known:
+        raise OptionError(
+            f"the store has no runs on {name!r}", hint=did_you_mean(name, known) or f"there are {', '.join(known)}"
+        )
+    chosen = name or store.runs.list(last=1)[0].collection
+    runs = store.runs.list(collection=chosen)
+    tags: dict[int, tuple[str, ...]] = {}
+    for tag, number in store.tags.current().items():
+        tags[number] = (*tags.get(number, ()), tag)
+    newest = newest_of_each(runs)
+    by_system = {system: [run for run in runs if run.system == system] for system in newest}
+    main = main_system_of(
+        by_system, store.tags.current().get(PRODUCTION), {run.number: place for place, run in enumerate(runs)}
+    )
+    return CollectionRuns(chosen, known, runs, newest, tags, main)
+
+
+def newest_of_each(runs: Sequence[StoredRun]) -> dict[str, StoredRun]:
+    """Return the newest run of each system, the newest of all first; `runs` are in the order of time."""
+    found: dict[str, StoredRun] = {}
+    for run in reversed(runs):
+        found.setdefault(run.system, run)
+    return found
+
+
+def usual_baseline(of: CollectionRuns) -> StoredRun:
+    """Return what users see; where nothing else was asked the same queries, the newest run that can be compared."""
+    for run in (of.main_run, of.newest[of.main], *of.newest.values()):
+        if challengers_of(of, run):
+            return run
+    return of.main_run
+
+
+def challengers_of(of: CollectionRuns, baseline: StoredRun) -> list[StoredRun]:
+    """Return the newest runs of all systems that were asked the same queries."""
+    newest = (run for run in of.newest.values() if run.number != baseline.number)
+    return [run for run in newest if run.queries_sha256 == baseline.queries_sha256]
+
+
+def latency_of_run(run: StoredRun, name: str) -> float | None:
+    """Return a number of a run's latency in milliseconds: p50, p95, mean; None where nobody measured it."""
+    known: Mapping[str, float] = run.details.latency_ms or {}
+    return known.get(name)

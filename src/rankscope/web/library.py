@@ -1,0 +1,110 @@
+"""What all pages read from: the store, the project where there is one, and results that were computed before."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from rankscope.errors import OptionError, collect_notes, give_warning
+from rankscope.experiment.jobs import JobWorker
+from rankscope.experiment.live import LiveAsker
+from rankscope.experiment.project import Project
+from rankscope.store import Store
+from rankscope.store import schema as tables
+from rankscope.systems.secrets import Secrets, secrets_in, secrets_of_environment
+
+Built = TypeVar("Built")
+MOST_KEPT = 400
+"""Results that are kept; the one that was not asked for the longest goes first."""
+WATCHED = ("run", "qrels", "comparison", "tag", "target_result", "alert", "judgment", "collection_version")
+"""Tables that are only added to: where none of them has grown, no page has changed."""
+OWN = "comparison"
+"""The one that pages add to themselves."""
+
+
+class Library:
+    """The store and the project that the pages show; `cached` keeps what took long to compute."""
+
+    def __init__(self, store: Store, project: Project | None = None) -> None:
+        self.store, self.project = store, project
+        self.worker: JobWorker | None = None
+        """Runs jobs, where this server does so."""
+        self._kept: OrderedDict[Hashable, tuple[dict[str, int | None] | None, Any]] = OrderedDict()
+        self._building: dict[Hashable, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def asker(self) -> LiveAsker:
+        """Asks the systems of the project single queries; its process is started with the first one."""
+        if self.project is None:
+            raise OptionError("there is no project whose systems could be asked", hint="rankscope serve PROJECT")
+        return LiveAsker(self.project.file)
+
+    def close(self) -> None:
+        """End what runs beside the server, and close the store."""
+        if self.worker is not None:
+            self.worker.stop()
+        if "asker" in self.__dict__:
+            self.asker.close()
+        self.store.close()
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        """Values that no page and no log may show: those in options of systems, and in variables named as secrets."""
+        options = (
+            [(one.options, one.sweep) for one in self.project.systems.values()] if self.project is not None else []
+        )
+        of_project, named = secrets_in(*options), secrets_of_environment()
+        return Secrets({**named.values, **of_project.values}, named.named | of_project.named)
+
+    def wake_worker(self) -> None:
+        """Let a job that was queued just now be taken up at once."""
+        if self.worker is not None:
+            self.worker.wake()
+
+    def state(self) -> dict[str, int | None]:
+        """Return the newest row of each table, so another value as soon as anything was added to the store."""
+        newest = [sa.select(sa.func.max(tables.metadata.tables[name].c.id)).scalar_subquery() for name in WATCHED]
+        with self.store.reading() as connection:
+            return dict(zip(WATCHED, connection.execute(sa.select(*newest)).one(), strict=True))
+
+    def state_of_built(self, before: dict[str, int | None]) -> dict[str, int | None]:
+        """Return the state of the store that something was built in.
+
+        Building keeps comparisons, which are in it then. Whatever else was added meanwhile may not be: then it is built
+        again the next time.
+        """
+        after = self.state()
+        return after if {**after, OWN: before[OWN]} == before else before
+
+    def cached(self, key: Hashable, build: Callable[[], Built], *, lasting: bool = False) -> Built:
+        """Return what `build` returns, from before where the store has not changed since.
+
+        `lasting` is for what depends on nothing but its key, whatever is added to the store. Two readers who ask for
+        the same at the same time wait for one calculation.
+        """
+        state = None if lasting else self.state()
+        with self._lock:
+            turn = self._building.setdefault(key, threading.Lock())
+        with turn:
+            with self._lock:
+                found = self._kept.get(key)
+            if found is None or found[0] != state:
+                with collect_notes() as notes:
+                    built = build()
+                found = None if state is None else self.state_of_built(state), (built, tuple(notes))
+            with self._lock:
+                self._kept[key] = found
+                self._kept.move_to_end(key)
+                while len(self._kept) > MOST_KEPT:
+                    oldest, _ = self._kept.popitem(last=False)
+                    self._building.pop(oldest, None)
+        kept: Built
+        kept, noted = found[1]
+        give_warning(*noted)
+        return kept

@@ -1,0 +1,120 @@
+"""The pages: one file each, with what it takes, what stands on it, and the function that computes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankscope.web.actions import ActionRoute
+from rankscope.web.pages.collections import CollectionsOptions, CollectionsPage, collections_page
+from rankscope.web.pages.compare import ComparePage, ComparePageOptions, compare_page, compare_report, compare_view
+from rankscope.web.pages.history import HistoryOptions, HistoryPage, history_page, history_report
+from rankscope.web.pages.jobs import (
+    JobNumber,
+    JobOptions,
+    JobPage,
+    JobsOptions,
+    JobsPage,
+    StartOptions,
+    cancel_job,
+    job_page,
+    jobs_page,
+    resume_job,
+    start_job,
+)
+from rankscope.web.pages.live import (
+    AttributesOptions,
+    LiveOptions,
+    LivePage,
+    SaveOptions,
+    live_page,
+    save_attributes,
+    save_case,
+)
+from rankscope.web.pages.measures import MeasuresOptions, MeasuresPage, measures_page
+from rankscope.web.pages.overview import OverviewOptions, OverviewPage, overview_page, overview_view
+from rankscope.web.pages.queries import QueriesOptions, QueriesPage, queries_page, queries_report
+from rankscope.web.pages.query import QueryOptions, QueryPage, query_page, query_report
+from rankscope.web.pages.run import RunPage, RunPageOptions, run_page, run_report
+from rankscope.web.pages.share import ShareOptions, SharePage, share_page
+from rankscope.web.pages.systems import SystemsOptions, SystemsPage, systems_page, systems_report, systems_view
+from rankscope.web.pages.targets import TargetsOptions, TargetsPage, targets_page
+from rankscope.web.routing import PageRoute
+
+PAGES: tuple[PageRoute[Any], ...] = (
+    PageRoute("/", "Overview", OverviewOptions, overview_page, OverviewPage, "overview.html", view=overview_view),
+    PageRoute(
+        "/systems",
+        "Systems",
+        SystemsOptions,
+        systems_page,
+        SystemsPage,
+        "systems.html",
+        view=systems_view,
+        report=systems_report,
+        site_options=frozenset(("collection", "over", "sort", "reverse")),
+    ),
+    PageRoute(
+        "/compare",
+        "Compare",
+        ComparePageOptions,
+        compare_page,
+        ComparePage,
+        "compare.html",
+        view=compare_view,
+        report=compare_report,
+        site_options=frozenset(("collection", "challenger")),
+    ),
+    PageRoute(
+        "/queries",
+        "Queries",
+        QueriesOptions,
+        queries_page,
+        QueriesPage,
+        "queries.html",
+        report=queries_report,
+        site_options=frozenset(("collection", "page")),
+    ),
+    PageRoute(
+        "/query",
+        "Query",
+        QueryOptions,
+        query_page,
+        QueryPage,
+        "query.html",
+        report=query_report,
+        in_menu=False,
+        site_options=frozenset(("collection", "query")),
+        site_limit=1_000,
+    ),
+    PageRoute(
+        "/run",
+        "Run",
+        RunPageOptions,
+        run_page,
+        RunPage,
+        "run.html",
+        report=run_report,
+        in_menu=False,
+        site_options=frozenset(("run",)),
+    ),
+    PageRoute("/history", "History", HistoryOptions, history_page, HistoryPage, "history.html", report=history_report),
+    PageRoute("/targets", "Targets", TargetsOptions, targets_page, TargetsPage, "targets.html"),
+    PageRoute("/collections", "Collections", CollectionsOptions, collections_page, CollectionsPage, "collections.html"),
+    PageRoute("/live", "Live", LiveOptions, live_page, LivePage, "live.html", site_limit=0),
+    PageRoute("/jobs", "Start runs", JobsOptions, jobs_page, JobsPage, "jobs.html", site_limit=0),
+    PageRoute("/job", "A run that was started", JobOptions, job_page, JobPage, "job.html", in_menu=False, site_limit=0),
+    PageRoute("/measures", "Measures", MeasuresOptions, measures_page, MeasuresPage, "measures.html"),
+    PageRoute(
+        "/share", "Share", ShareOptions, share_page, SharePage, "share.html", role="editor", in_menu=False, site_limit=0
+    ),
+)
+"""In the order of the menu."""
+
+ACTIONS: tuple[ActionRoute[Any], ...] = (
+    ActionRoute("/jobs/start", "Start a run", StartOptions, start_job),
+    ActionRoute("/jobs/cancel", "Cancel a run", JobNumber, cancel_job),
+    ActionRoute("/jobs/resume", "Resume a run", JobNumber, resume_job),
+    ActionRoute("/live/save", "Save a test case", SaveOptions, save_case),
+    ActionRoute("/live/attributes", "Change attributes of a query", AttributesOptions, save_attributes),
+)
+"""The forms that change something."""

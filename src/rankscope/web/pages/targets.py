@@ -1,0 +1,144 @@
+"""What is expected of rankings, query by query, and what came of it, as `rankscope check` kept it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rankscope.analysis.targets import Target, TargetOutcome
+from rankscope.printable import counted
+from rankscope.records import Options, Record
+from rankscope.report.document import Mark, VerdictBlock
+from rankscope.report.targets import MARKS
+from rankscope.store.targets import StoredTargetResult
+from rankscope.web.library import Library
+
+SHOWN_RESULTS = 16
+"""The newest results of a target, one square each."""
+MOST_RESULTS = 20_000
+"""Of more results in a store, the newest are looked at."""
+
+
+class TargetsOptions(Options):
+    """Which targets are shown."""
+
+    collection: str | None = None
+    system: str | None = None
+    state: Literal["failed", "quarantined", "passed"] | None = None
+    """Only targets in this state; by default all, those that fail first."""
+    owner: str | None = None
+
+
+class TargetLine(Record, kw_only=True):
+    """One target in one system: what must hold, and how it has been."""
+
+    name: str
+    query_text: str
+    """What the query asks; empty where the target is about more than one, or where that is not known."""
+    where: str
+    """The query's id, the stratum, or all queries."""
+    expected: str
+    collection: str
+    system: str
+    state: TargetOutcome
+    mark: Mark
+    words: str
+    """What is so now."""
+    instead: tuple[str, ...]
+    """Where it fails: what is there."""
+    owner: str
+    reason: str
+    quarantine_until: str | None
+    weight: float
+    run: int | None
+    checked: str
+    results: tuple[TargetOutcome, ...]
+    """The newest results, the oldest of them first."""
+    query: str | None
+
+
+class TargetsPage(Record):
+    """What stands on the page of the targets."""
+
+    collections: tuple[str, ...]
+    collection: str | None
+    answer: VerdictBlock | None
+    """None where no target was ever checked."""
+    lines: tuple[TargetLine, ...]
+    systems: tuple[str, ...]
+    owners: tuple[str, ...]
+
+
+def targets_page(library: Library, asked: TargetsOptions) -> TargetsPage:
+    """Show what is expected of single queries, strata and the whole set, and which of it holds."""
+    results = library.cached(("targets",), lambda: library.store.targets.list(last=MOST_RESULTS))
+    in_collection = [one for one in results if asked.collection in (None, one.result.collection)]
+    lines = tuple(newest_lines(in_collection))
+    shown = [
+        line
+        for line in lines
+        if asked.system in (None, line.system)
+        and asked.state in (None, line.state)
+        and asked.owner in (None, line.owner)
+    ]
+    order: list[TargetOutcome] = ["failed", "quarantined", "passed"]
+    return TargetsPage(
+        collections=tuple(dict.fromkeys(one.result.collection for one in results if one.result.collection)),
+        collection=asked.collection,
+        answer=answer_of(lines) if lines else None,
+        lines=tuple(sorted(shown, key=lambda line: (order.index(line.state), -line.weight, line.name))),
+        systems=tuple(dict.fromkeys(line.system for line in lines)),
+        owners=tuple(sorted({line.owner for line in lines if line.owner})),
+    )
+
+
+def newest_lines(results: list[StoredTargetResult]) -> list[TargetLine]:
+    """Return a line for each target and system; targets that are no longer checked with the others are left out."""
+    of_line: dict[tuple[str, str, str], list[StoredTargetResult]] = {}
+    for one in results:
+        of_line.setdefault((one.result.collection, one.target.name, one.result.run), []).append(one)
+    return [line_of(group) for group in of_line.values()]
+
+
+def line_of(group: list[StoredTargetResult]) -> TargetLine:
+    newest = group[-1]
+    target: Target = newest.target
+    result = newest.result
+    return TargetLine(
+        name=target.name,
+        query_text=result.query_text,
+        where=target.where,
+        expected=target.expected,
+        collection=result.collection,
+        system=result.run,
+        state=result.outcome,
+        mark=MARKS[result.outcome],
+        words=result.words,
+        instead=tuple(one.line for one in result.instead),
+        owner=target.owner,
+        reason=target.reason,
+        quarantine_until=None if target.quarantine_until is None else str(target.quarantine_until),
+        weight=target.weight,
+        run=newest.run,
+        checked=newest.stored,
+        results=tuple(one.result.outcome for one in group[-SHOWN_RESULTS:]),
+        query=target.query,
+    )
+
+
+def answer_of(lines: tuple[TargetLine, ...]) -> VerdictBlock:
+    """Say how many fail."""
+    n = {state: sum(line.state == state for line in lines) for state in ("failed", "quarantined", "passed")}
+    things = counted(len(lines), "check")
+    n_targets, n_systems = len({line.name for line in lines}), len({line.system for line in lines})
+    of = f"{counted(n_targets, 'target')} in {counted(n_systems, 'system')}"
+    if n["failed"]:
+        headline = f"{n['failed']} of {things} {'fails' if n['failed'] == 1 else 'fail'}."
+    elif n["quarantined"]:
+        headline = (
+            f"No target fails; {n['quarantined']} of {things} {'is' if n['quarantined'] == 1 else 'are'} in quarantine."
+        )
+    else:
+        headline = "The only check passes." if len(lines) == 1 else f"All {things} pass."
+    mark: Mark = "fails" if n["failed"] else "look" if n["quarantined"] else "fine"
+    reason = f"{of}: {n['passed']} passed, {n['failed']} failed, {n['quarantined']} in quarantine."
+    return VerdictBlock(headline, reason, mark)

@@ -1,0 +1,194 @@
+"""Records to HTML: templates with everything escaped, and the few functions that templates call."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from litestar import Request
+from markupsafe import Markup, escape
+
+from rankscope._version import __version__
+from rankscope.printable import UNSAFE, counted, listed, printable
+from rankscope.records import Options
+from rankscope.report import document as doc
+from rankscope.report.charts.palette import PAGE_CSS
+from rankscope.report.render import page as report_page
+from rankscope.report.render.html import blocks_part
+from rankscope.report.render.texts import clean, cleaned, with_minus
+from rankscope.report.tokens import tone
+from rankscope.web.address import address, state_without
+
+STATIC = files("rankscope.web").joinpath("static")
+STYLE = "rankscope.css"
+UNDEFINED = "\u2013"
+TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+@cache
+def static_file(name: str) -> bytes | None:
+    """Return a file that pages load; the style sheet is that of the reports, and what frames a page."""
+    if name == STYLE:
+        report_css = files("rankscope.report.render").joinpath("page.css").read_text("utf-8")
+        return f"{PAGE_CSS}\n{report_css}\n{STATIC.joinpath('app.css').read_text('utf-8')}".encode()
+    found = STATIC.joinpath(name)
+    if "/" in name or name.startswith(".") or name.rpartition(".")[2] not in TYPES or not found.is_file():
+        return None
+    return found.read_bytes()
+
+
+@cache
+def static_address(name: str) -> str:
+    """Return where a file is, with its hash, so that a browser may keep it for ever."""
+    content = static_file(name)
+    if content is None:
+        raise FileNotFoundError(name)
+    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+class Renderer:
+    """Turns the record of a page into HTML."""
+
+    def __init__(self, menu: Iterable[tuple[str, str]], *, only_read: bool = False) -> None:
+        self.menu = tuple(menu)
+        self.only_read = only_read
+        """Whether the store cannot be written, which every page says."""
+        self.environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("rankscope.web", "templates"),
+            autoescape=True,
+            finalize=visible,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.environment.globals |= {
+            "static": static_address,
+            "shape": shape,
+            "verdict": verdict,
+            "counted": counted,
+            "listed": listed,
+            "to": address,
+            "state": state_without,
+            "version": __version__,
+        }
+        self.environment.filters |= {
+            "number": number,
+            "minus": with_minus,
+            "signed": signed,
+            "percent": percent,
+            "bytes": size,
+            "when": when,
+            "day": day,
+            "printable": printable,
+            "tone": tone,
+            "code": code,
+        }
+
+    def render(
+        self, template: str, *, request: Request[Any, Any, Any] | None, in_site: bool = False, **values: Any
+    ) -> str:
+        """Return a page; `blocks` in a template shows blocks of a report, whose terms are explained once a page."""
+        state: dict[str, Any] = request.scope["state"] if request is not None else {}
+        identity = state.get("identity")
+        parts = report_page.Page()
+        asked, route = values.get("asked"), values.get("route")
+        return self.environment.get_template(template).render(
+            menu=self.menu,
+            identity=identity,
+            form_secret=state.get("form_secret", ""),
+            can_log_out=state.get("can_log_out", False),
+            only_read=self.only_read,
+            path=request.scope["path"] if request is not None else route.path if route is not None else "",
+            here=address_of(request) if request is not None else "",
+            in_site=in_site,
+            url=partial(address, route.path, asked) if route is not None and isinstance(asked, Options) else None,
+            blocks=partial(show_blocks, parts),
+            explained=lambda: Markup(parts.terms_part()),  # noqa: S704 (the renderer of reports escapes)
+            own_css=lambda: Markup(parts.own_css()),  # noqa: S704 (as above)
+            **values,
+        )
+
+
+def visible(value: Any) -> Any:
+    """Return what a template prints; in texts of others, controls and marks that turn the writing can be seen.
+
+    Every expression of every template passes here, so that no template can forget it; `printable` also joins lines.
+    """
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+        return value
+    return re.sub(UNSAFE, lambda found: found[0] if found[0] in "\n\t" else ascii(found[0])[1:-1], value)
+
+
+def address_of(request: Request[Any, Any, Any]) -> str:
+    """Return what is on screen, from the first slash; what a form has sent is no page that could be opened again."""
+    if request.scope["method"] != "GET":
+        return ""
+    asked = request.scope["query_string"].decode("latin-1")
+    return request.scope["path"] + (f"?{asked}" if asked else "")
+
+
+def show_blocks(
+    parts: report_page.Page, blocks: Iterable[doc.Block], level: int = 2, links: Mapping[str, str] | None = None
+) -> Markup:
+    """Return blocks of a report as HTML; `links` says where names of systems, or ids of queries, lead."""
+    parts.links = {clean(name): where for name, where in (links or {}).items()}
+    return Markup("".join(blocks_part([cleaned(block) for block in blocks], parts, level=level)))  # noqa: S704 (escaped)
+
+
+def shape(mark: doc.Mark) -> Markup:
+    return Markup(report_page.shape(mark))  # noqa: S704 (a constant)
+
+
+def verdict(mark: doc.Mark, words: str) -> Markup:
+    """Return a verdict: shape, word, colour."""
+    return Markup(report_page.verdict_words(mark, words))  # noqa: S704 (the words are escaped)
+
+
+def code(text: str) -> Markup:
+    """Return a text in which what stands between backticks is code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 and i < len(parts) - 1 else escape(part)
+        for i, part in enumerate(parts)
+    )
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    return UNDEFINED if value is None else with_minus(f"{value:.{digits}f}")
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    return UNDEFINED if value is None else with_minus(f"{value:+.{digits}f}")
+
+
+def percent(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.0%}"
+
+
+def size(n_bytes: float | None) -> str:
+    """Return a size as people write it: `1.2 MB`."""
+    if n_bytes is None:
+        return UNDEFINED
+    for unit in ("B", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.{0 if unit == 'B' else 1}f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} GB"
+
+
+def when(time: str) -> str:
+    """Return a time of the store as people write it: `14 Nov, 09:12`, with the year where it is another one."""
+    at = datetime.fromisoformat(time)
+    return f"{day(time)}, {at:%H:%M}"
+
+
+def day(time: str) -> str:
+    at = datetime.fromisoformat(time)
+    year = "" if at.year == datetime.now(UTC).year else f" {at.year}"
+    return f"{at.day} {at:%b}{year}"

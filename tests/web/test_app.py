@@ -1,0 +1,58 @@
+import json
+
+import urllib3
+from running import TOKEN
+
+from rankscope.web.pages import ACTIONS, PAGES
+
+
+def test_every_page_has_html_and_a_json_twin(server):
+    for route in PAGES:
+        html = server.get(route.path)
+        assert html.status == 200, route.path
+        assert b"<h1" in html.data
+        twin = server.get("/index.json" if route.path == "/" else f"{route.path}.json")
+        assert twin.status == 200
+        assert isinstance(json.loads(twin.data), dict)
+
+
+def test_openapi_describes_every_route(server):
+    schema = json.loads(server.get("/schema/openapi.json").data)
+    for route in PAGES:
+        assert "get" in schema["paths"][route.path]
+        for option in route.options.__struct_fields__:
+            assert option in [each["name"] for each in schema["paths"][route.path]["get"]["parameters"]]
+
+
+def test_openapi_describes_every_form(server):
+    schema = json.loads(server.get("/schema/openapi.json").data)
+    for route in ACTIONS:
+        assert schema["paths"][route.path]["post"]["summary"] == route.title
+        assert "requestBody" in schema["paths"][route.path]["post"]
+
+
+def test_nothing_is_shown_without_a_session(server):
+    answer = urllib3.request("GET", server.url + "/", redirect=False)
+    assert answer.status == 401
+    assert b"token" in answer.data
+    assert urllib3.request("GET", server.url + "/index.json", redirect=False).json()["error"]
+    assert urllib3.request("GET", server.url + "/?token=wrong", redirect=False).status == 403
+
+
+def test_a_link_with_the_token_becomes_a_cookie_and_leaves_the_address(server):
+    answer = urllib3.request("GET", f"{server.url}/?collection=doctor-finder&token={TOKEN}", redirect=False)
+    assert answer.status == 303
+    assert answer.headers["location"] == "/?collection=doctor-finder"
+    assert "HttpOnly" in answer.headers["set-cookie"]
+    assert TOKEN not in answer.headers["set-cookie"]
+
+
+def test_other_hosts_and_origins_are_refused(server):
+    assert server.get("/", Host="evil.example").status == 421
+    posted = urllib3.request("POST", server.url + "/", headers={"Origin": "http://evil.example"}, redirect=False)
+    assert posted.status == 403
+
+
+def test_the_first_page_opens_in_a_browser(page):
+    assert page.locator("h1").first.inner_text()
+    assert page.url.endswith("/")

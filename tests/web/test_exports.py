@@ -1,0 +1,44 @@
+"""What is on screen as files: every page with a report, in every form."""
+
+import csv
+import io
+
+import pytest
+
+from rankscope.web.exporting import FORMS
+from rankscope.web.pages import PAGES
+
+EXPORTED = [route for route in PAGES if route.report is not None]
+
+
+@pytest.mark.parametrize("route", EXPORTED, ids=lambda route: route.path)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_page_can_be_had_as_a_file(server, route, form):
+    answer = server.get(f"{'/index' if route.path == '/' else route.path}.{form}")
+    assert answer.status in (200, 400)
+    if answer.status == 400:
+        assert form in ("svg", "png", "csv")
+        assert b"the page has no" in answer.data
+        return
+    assert "attachment" in answer.headers["content-disposition"]
+    start = {"svg": b"<svg xmlns=", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}.get(form)
+    assert answer.data
+    assert start is None or answer.data.startswith(start)
+    assert b"var(--rs" not in answer.data or form == "html"
+
+
+def test_the_table_of_systems_has_the_means_of_the_json(server):
+    import json
+
+    shown = json.loads(server.get("/history.json").data)["history"]
+    newest = {system["system"]: system["points"][-1]["mean"] for system in shown["systems"]}
+    tables = [
+        list(csv.DictReader(io.StringIO(server.get(f"/history.csv?part={part}").data.decode()))) for part in range(2)
+    ]
+    table = next(rows for rows in tables if "nDCG@10" in rows[0])
+    assert {row["system"]: float(row["nDCG@10"]) for row in table} == pytest.approx(newest, abs=5e-5)
+
+
+def test_a_part_that_is_not_there_is_refused(server):
+    assert server.get("/history.csv?part=99").status == 400
+    assert server.get("/history.csv?part=x").status == 400

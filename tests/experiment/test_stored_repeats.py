@@ -13,9 +13,13 @@ import rankscope as rs
 from rankscope.cli.main import main
 from rankscope.comparison.gate import GateResult
 from rankscope.experiment.baseline import load_baseline
-from rankscope.experiment.history import diff_runs, history_of, rescored
+from rankscope.experiment.history import diff_runs, history_of, policies_of, rescored
 from rankscope.experiment.leaderboard import leaderboard_of
+from rankscope.experiment.stored_comparison import StoredQuestion, compare_stored
 from rankscope.experiment.watch import WatchOptions, watch_project
+from rankscope.web.library import Library
+from rankscope.web.pages.queries import QueriesOptions, queries_page
+from rankscope.web.pages.query import QueryOptions, query_page
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project, systems
@@ -167,3 +171,36 @@ def test_repetitions_that_do_not_name_the_first(project):
             connection.execute(update(run_table).where(run_table.c.id == number).values(facts=old))
     with opened() as store:
         assert history_of(store).systems[0].points[0].mean == pytest.approx(FIRST)
+
+
+def test_stored_runs_are_compared_by_the_means_over_their_repetitions(twice):
+    with opened() as store:
+        runs = store.runs.list()
+        labels = store.qrels.find(runs[0].collection)
+        question = StoredQuestion(
+            runs={"before": runs[0], "after": runs[1]},
+            labels=labels,
+            measure=rs.parse_measure("RR"),
+            policies=policies_of(runs[0]),
+            baseline="before",
+        )
+        for comparison in (compare_stored(store, question), compare_stored(store, question)):  # made, then found again
+            pair = comparison["before", "after"]
+            assert (pair.mean.a, pair.mean.b) == pytest.approx((FIRST, SECOND))
+            assert pair.repeats is not None
+            assert comparison.scores["before"].column("RR").tolist() == pytest.approx([7 / 12, 5 / 6])
+
+
+def test_the_list_of_queries_shows_means_over_repetitions(twice):
+    with opened() as store:
+        before, after = (str(run.number) for run in store.runs.list())
+        page = queries_page(Library(store), QueriesOptions(a=before, b=after))
+    scores = {line.query: (line.score_a, line.score_b) for line in page.lines}
+    assert scores == {"q0": pytest.approx((7 / 12, 1)), "q1": pytest.approx((5 / 6, 5 / 6))}
+    assert page.means == pytest.approx((FIRST, SECOND))
+
+
+def test_the_page_of_a_query_says_that_its_list_is_the_first_of_several(twice):
+    with opened() as store:
+        page = query_page(Library(store), QueryOptions(query="q0"))
+    assert "asked of noisy (run 1) 3 times" in page.repeated

@@ -183,7 +183,14 @@ def compare_runs(
     return comparison.with_rankings(rankings)
 
 
-def complete_kept(kept: Comparison, qrels: Qrels, runs: Mapping[str, Run], request: CompareRequest) -> Comparison:
+def complete_kept(
+    kept: Comparison,
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    request: CompareRequest,
+    *,
+    further: Mapping[str, Sequence[Run]] | None = None,
+) -> Comparison:
     """Return a comparison that was kept with what its record does not hold, from the data that it was made of.
 
     That is the scores of queries, and both rankings of those that changed most; nothing is tested again.
@@ -192,6 +199,9 @@ def complete_kept(kept: Comparison, qrels: Qrels, runs: Mapping[str, Run], reque
     judged, _ = queries_asked(qrels, list(loaded.values()))
     evidence = EvidenceSource(judged, request.primary_of(scoring.measures), scoring.policies, request)
     scores = evaluate_request(scoring, judged, loaded, align_run=evidence.align)
+    if further:
+        scores = evaluate_further(scoring, judged, scores, further)
+        evidence.add_repetitions(further, scores)
     return with_sides(kept.with_scores(with_directions(scores)), evidence)
 
 

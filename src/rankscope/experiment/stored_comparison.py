@@ -15,6 +15,7 @@ from rankscope.data.queries import QueryTable
 from rankscope.data.texts import Texts
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.history import QueryCounts, are_same
+from rankscope.experiment.keep import one_or_all
 from rankscope.measures.spec import Measure
 from rankscope.records import Record, replace
 from rankscope.store import Store, StoredQuery, StoredRun
@@ -105,8 +106,9 @@ def split_stratum(table: QueryTable, text: str) -> tuple[str, str]:
 def compare_stored(store: Store, question: StoredQuestion) -> Comparison:
     """Return the comparison of stored runs, as it was kept or made now, with scores and words at hand.
 
-    It is what `compare` says of the same runs and judgments. Each is kept, and counts as one look at its queries,
-    however often it is asked for. Runs that cannot be compared are refused with the reason.
+    It is what `compare` says of the same runs and judgments; of a run with several repetitions, their mean counts.
+    Each is kept, and counts as one look at its queries, however often it is asked for. Runs that cannot be compared are
+    refused with the reason.
     """
     refuse_other_collections(question.runs)
     asked = {run.queries_sha256: store.texts.queries(run.queries_sha256) for run in question.runs.values()}
@@ -115,20 +117,31 @@ def compare_stored(store: Store, question: StoredQuestion) -> Comparison:
     if question.stratum:
         only &= queries_in(table, question.stratum)
     request = request_for(question, table)
-    inputs = inputs_of(question, only)
+    repetitions = store.runs.repetitions(question.runs.values())
+    rankings = {name: [each.ranking_sha256 for each in repetitions[run.number]] for name, run in question.runs.items()}
+    inputs = inputs_of(question, only, rankings)
     judged = store.qrels.judgments(question.labels).select(only)
     if not len(judged):
         raise InputError("none of these queries is judged", hint="judge some of their results, then compare")
     runs = {name: store.runs.ranking(run) for name, run in question.runs.items()}
+    further = {
+        name: [store.runs.ranking(each) for each in repetitions[run.number][1:]]
+        for name, run in question.runs.items()
+        if len(repetitions[run.number]) > 1
+    }
     kept = store.comparisons.find(inputs)
     if kept is not None:
-        comparison = complete_kept(store.comparisons.result(kept), judged, runs, request)
+        comparison = complete_kept(store.comparisons.result(kept), judged, runs, request, further=further)
     else:
-        comparison = compare_runs(judged, runs, request, on_note=lambda _: None)  # what must be known is in it
+        # what must be known is in it
+        comparison = compare_runs(judged, runs, request, on_note=lambda _: None, further=further)
         if not store.read_only:
-            rankings = [run.ranking_sha256 for run in question.runs.values()]
-            queries = question.asked_of.queries_sha256
-            kept = store.comparisons.add(comparison, queries_sha256=queries, rankings=rankings, inputs=inputs)
+            kept = store.comparisons.add(
+                comparison,
+                queries_sha256=question.asked_of.queries_sha256,
+                rankings=[ranking for each in rankings.values() for ranking in each],
+                inputs=inputs,
+            )
     named = with_first_words(store, question.asked_of.collection, comparison, table)
     return named.with_look(None if kept is None else kept.look)
 
@@ -185,11 +198,11 @@ def request_for(question: StoredQuestion, table: QueryTable) -> CompareRequest:
     return request_of(given, function="compare", known=CompareOptions)
 
 
-def inputs_of(question: StoredQuestion, only: frozenset[str]) -> dict[str, Any]:
-    """Return all that the answer depends on."""
+def inputs_of(question: StoredQuestion, only: frozenset[str], rankings: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return all that the answer depends on; `rankings` are the hashes of all repetitions of each run."""
     return {
         "what": "stored runs",
-        "runs": {name: run.ranking_sha256 for name, run in question.runs.items()},
+        "runs": {name: one_or_all(each) for name, each in rankings.items()},
         "asked": question.asked_of.queries_sha256,
         "queries": sorted(only),
         "qrels": question.labels.judgments_sha256,

@@ -15,7 +15,7 @@ from rankscope.align.policies import Policies
 from rankscope.analysis.side_by_side import has_shares
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.errors import UnknownNameError
-from rankscope.experiment.history import measure_with_margin, policies_of
+from rankscope.experiment.history import mean_of_repetitions, measure_with_margin, policies_of
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.spec import Measure
 from rankscope.printable import printable
@@ -183,7 +183,7 @@ class QueryScores(Record, eq=False):
     places: Ints
     """Where each query stands among those that the last run was asked; -1 where it was not asked of it."""
     values: tuple[Floats, ...]
-    """For each run; NaN where a score is undefined and left out."""
+    """For each run, the means over its repetitions; NaN where a score is undefined and left out."""
     failed: Bools
     """Whether one of the runs has no answer because it failed."""
     unjudged: Ints
@@ -203,9 +203,16 @@ def scores_of_runs(library: Library, chosen: ChosenRuns) -> QueryScores:
 def read_scores(library: Library, chosen: ChosenRuns) -> QueryScores:
     k = chosen.measure.options.get("k") or SEEN_DOCS
     measures = (chosen.measure, parse_measure(NOTHING_FOUND), parse_measure(f"Unjudged@{k}"))
-    library.store.scores.compute(chosen.runs, chosen.labels, measures, chosen.policies)  # each run is read once
-    found = [library.store.scores.of(run, chosen.labels, measures, chosen.policies) for run in chosen.runs]
-    scored, recalls, unjudged = ([each[measure.name] for each in found] for measure in measures)
+    repetitions = library.store.runs.repetitions(chosen.runs)
+    every_run = [each for run in chosen.runs for each in repetitions[run.number]]
+    library.store.scores.compute(every_run, chosen.labels, measures, chosen.policies)  # each run is read once
+    found = {run.number: library.store.scores.of(run, chosen.labels, measures, chosen.policies) for run in every_run}
+
+    def means_by(measure: Measure) -> list[StoredScores]:
+        groups = ([found[each.number][measure.name] for each in repetitions[run.number]] for run in chosen.runs)
+        return [group[0] if len(group) == 1 else mean_of_repetitions(group, measure) for group in groups]
+
+    scored, recalls, unjudged = map(means_by, measures)
     query_ids = common_queries(library, chosen.runs, scored)
     rows = [rows_of(each.query_ids, query_ids) for each in scored]
     values = tuple(np.asarray(each.vector.values)[at] for each, at in zip(scored, rows, strict=True))

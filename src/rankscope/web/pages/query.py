@@ -33,7 +33,7 @@ from rankscope.report.explanation import conclusion, number, ranking_table
 from rankscope.report.render.texts import with_minus
 from rankscope.report.side_by_side import score_sentence
 from rankscope.report.table import Cell, Table
-from rankscope.store import StoredDoc, StoredQuery
+from rankscope.store import StoredDoc, StoredQuery, StoredRun
 from rankscope.store.judgments import StoredJudgment
 from rankscope.web.library import Library
 from rankscope.web.lists import RankedQueries, names_of, read_docs, read_rankings, texts_of
@@ -220,6 +220,8 @@ class QueryPage(Record, kw_only=True):
     place: int | None
     """Where it stands in the list of queries; None where it is not in the list."""
     n_listed: int
+    repeated: str = ""
+    """Which runs have several repetitions, of which the first one's list is shown; empty where there are none."""
 
 
 def query_page(library: Library, asked: QueryOptions) -> QueryPage:
@@ -277,6 +279,21 @@ def make_page(library: Library, asked: QueryOptions) -> QueryPage:
         next=listed[place + 1] if place is not None and place + 1 < len(listed) else None,
         place=None if place is None else place + 1,
         n_listed=len(listed),
+        repeated=repeated_words(shown.runs, names),
+    )
+
+
+def repeated_words(runs: Sequence[StoredRun], names: Sequence[str]) -> str:
+    """Say which lists are the first of several, as the list of queries shows means over all of them."""
+    asked = [
+        f"{name} {run.details.n_repetitions} times"
+        for run, name in zip(runs, names, strict=True)
+        if run.details.n_repetitions > 1
+    ]
+    if not asked:
+        return ""
+    return (
+        f"The query was asked of {', of '.join(asked)}: this is the first answer, and the list of queries has the mean."
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
 from itertools import pairwise
@@ -340,22 +341,46 @@ def inline_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 def field_docs(kind: type[Any]) -> dict[str, str]:
     """Return what the string below each field of a class says of it; empty where the source cannot be read."""
-    import ast  # only a schema needs these
-    import inspect
-    import textwrap
-
     found: dict[str, str] = {}
     for parent in reversed(getattr(kind, "__origin__", kind).__mro__[:-1]):
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(parent)))
-        except (OSError, TypeError, SyntaxError):
-            continue
-        body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-        for field, after in pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
-                text = after.value.value if isinstance(after.value, ast.Constant) else None
-                if isinstance(text, str):
-                    found[field.target.id] = inspect.cleandoc(text)
+        found |= _docs_in_module(parent.__module__).get(parent.__qualname__, {})
+    return found
+
+
+@cache
+def _docs_in_module(name: str) -> dict[str, dict[str, str]]:
+    """Return what is said below the fields of each class of a module, which is read once for all of them."""
+    import ast  # only a schema needs these
+    import inspect
+
+    try:
+        waiting: list[tuple[str, ast.AST]] = [("", ast.parse(inspect.getsource(sys.modules[name])))]
+    except (KeyError, OSError, TypeError, SyntaxError):
+        return {}
+    found: dict[str, dict[str, str]] = {}
+    while waiting:
+        inside, node = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                found[f"{inside}{child.name}"] = _docs_in_class(child)
+                waiting.append((f"{inside}{child.name}.", child))
+            elif isinstance(child, ast.FunctionDef):
+                waiting.append((f"{inside}{child.name}.<locals>.", child))
+            elif isinstance(child, ast.stmt):
+                waiting.append((inside, child))
+    return found
+
+
+def _docs_in_class(node: Any) -> dict[str, str]:
+    import ast
+    import inspect
+
+    found: dict[str, str] = {}
+    for field, after in pairwise(node.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
+            text = after.value.value if isinstance(after.value, ast.Constant) else None
+            if isinstance(text, str):
+                found[field.target.id] = inspect.cleandoc(text)
     return found
 
 

@@ -44,9 +44,9 @@ PORT = 8321
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", metavar="PROJECT", nargs="?", help="the project file, or its folder")
     options.add_store_option(parser)
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
     parser.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help="the port (default: %(default)s; 0 takes a free one)"
+        "--port", type=int, default=PORT, metavar="N", help=f"the port (default: {PORT}; 0 takes a free one)"
     )
     name = "a name that the server is reached by, as behind a proxy; others are refused; may be repeated"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)

@@ -1,5 +1,6 @@
 import json
 
+import msgspec
 import urllib3
 from running import TOKEN
 
@@ -29,6 +30,21 @@ def test_openapi_describes_every_form(server):
     for route in ACTIONS:
         assert schema["paths"][route.path]["post"]["summary"] == route.title
         assert "requestBody" in schema["paths"][route.path]["post"]
+
+
+def test_no_number_of_an_address_breaks_a_page(server):
+    for route in PAGES:
+        for field in msgspec.structs.fields(route.options):
+            if "int" in str(field.type):
+                for number in (-1, 0, 2**62, 2**63, 10**30):
+                    answer = server.get(f"{route.path}?{field.encode_name}={number}")
+                    assert answer.status in (200, 400), (route.path, field.name, number)
+
+
+def test_there_are_no_pages_that_would_load_scripts_from_elsewhere(server):
+    for path in ("/schema", "/schema/swagger", "/schema/elements", "/schema/redoc", "/schema/rapidoc"):
+        answer = server.get(path)
+        assert answer.status == 404 or b"<script" not in answer.data, path
 
 
 def test_nothing_is_shown_without_a_session(server):

@@ -11,6 +11,8 @@ from rankscope.errors import OptionError
 from rankscope.records import Options, replace
 
 Asked = TypeVar("Asked", bound=Options)
+LARGEST_NUMBER = 2**53
+"""Databases take no larger ones, and browsers do not know them exactly."""
 
 
 def encode(value: object) -> str:
@@ -69,11 +71,15 @@ def options_in(kind: type[Asked], query_string: str) -> Asked:
             continue
         given[field.encode_name] = values if is_list(field.type) else values[-1]
     try:
-        return msgspec.convert(given, kind, strict=False)
+        asked = msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise OptionError(f"the address asks for what cannot be: {error}", hint="follow a link of the page") from None
     except UnicodeEncodeError:  # msgspec turns texts to numbers by their bytes
         raise OptionError("the address has a text where a number must be", hint="follow a link of the page") from None
+    for value in (one for each in msgspec.structs.astuple(asked) for one in several(each)):
+        if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+            raise OptionError("the address has a number that is too large", hint="follow a link of the page")
+    return asked
 
 
 def parameters_in(query_string: str, *, keep_blank_values: bool = False) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from litestar import Litestar, Request, Response, Router, get
 from litestar.config.compression import CompressionConfig
 from litestar.exceptions import HTTPException, NotAuthorizedException
 from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.params import PathParameter
 
 from rankscope._version import __version__
@@ -67,7 +68,9 @@ def make_app(
             title="Rankscope",
             version=__version__,
             openapi_router=schema,
-            render_plugins=[],
+            render_plugins=[
+                JsonRenderPlugin(path="/openapi.json")
+            ],  # other pages load scripts from elsewhere
             use_handler_docstrings=True,
         ),
         compression_config=CompressionConfig(backend="gzip", minimum_size=1000, exclude_opt_key=STREAMED),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from rankscope.experiment.history import SHOWN_CHANGES, History, history_of
 from rankscope.records import Options, Record
 from rankscope.report.document import Report
@@ -22,7 +26,7 @@ class HistoryOptions(Options):
     """The measure; by default the one that decided last."""
     system: tuple[str, ...] = ()
     """Only these systems; by default all."""
-    last: int = NEWEST
+    last: Annotated[int, Meta(ge=0)] = NEWEST
     """The newest runs of each system; 0 shows all."""
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from rankscope.errors import OptionError
 from rankscope.experiment.jobs import queue_job, systems_with_code
 from rankscope.experiment.project import Project
@@ -243,9 +247,9 @@ class StartOptions(Options):
     """The systems; at least one."""
     collection: tuple[str, ...] = ()
     """The collections; all where none is named."""
-    depth: int | None = None
+    depth: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     """How many docs are asked for, instead of what the project says."""
-    repeat: int | None = None
+    repeat: Annotated[int, Meta(ge=1, le=100)] | None = None
     """How often each system is asked every query, instead of what the project says."""
     baseline: str | None = None
     """The system that others are compared with."""
@@ -272,12 +276,17 @@ def start_job(library: Library, identity: Identity, asked: StartOptions) -> str:
         raise OptionError("no system is chosen", hint="choose at least one")
     systems = select_names(asked.system, project.systems, "system", project)
     refuse_code(project, identity, systems)
+    if asked.baseline is not None and asked.baseline not in systems:
+        raise OptionError(
+            f"{asked.baseline} is not among the systems that are run, so that nothing can be compared with it",
+            hint="choose it, too, or compare with another one",
+        )
     options = RunOptions(
         only=systems,
         collections=asked.collection,
         depth=asked.depth,
         repeat=asked.repeat,
-        baseline=asked.baseline if asked.baseline in systems else None,
+        baseline=asked.baseline,
         fresh=asked.fresh,
     )
     job = queue_job(library.store, project, options, who=identity.name)

@@ -169,3 +169,30 @@ def test_in_a_browser(running, chromium, small, tmp_path, width):
     context.close()
     assert problems == []
     assert load_project(small.folder).targets[0].reason == "because"
+
+
+def test_a_project_that_changes_while_the_server_runs_is_read_again(running, small):
+    assert {each["system"] for each in ask(running, query="text 2")[1:-1]} >= {"words"}
+    file = small.folder / "rankscope.toml"
+    file.write_text(file.read_text() + '\n[systems.later]\ntype = "bm25"\n')
+    assert b"later" in running.get("/live").data
+    assert b"later" in running.get("/jobs").data
+    answers = ask(running, query="text 2", system="later")
+    assert answers[1]["system"] == "later"
+    assert not answers[1]["answer"]["failure"]
+    assert answers[1]["answer"]["docs"]
+
+
+def test_a_project_that_is_broken_while_the_server_runs_is_said_to_be(running, small):
+    file = small.folder / "rankscope.toml"
+    text = file.read_text()
+    file.write_text("[systems.words\n")
+    for page in ("/live", "/jobs"):
+        assert b"The project file cannot be read" in running.get(page).data
+        assert str(small.folder).encode() not in running.get(page).data
+    refused = send(running, "/live/ask", query="text 2")
+    assert refused.status == 400
+    assert b"cannot be read" in refused.data
+    assert send(running, "/jobs/start", system="words").status == 400
+    file.write_text(text)
+    assert b"cannot be read" not in running.get("/live").data

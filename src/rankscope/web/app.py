@@ -68,9 +68,7 @@ def make_app(
             title="Rankscope",
             version=__version__,
             openapi_router=schema,
-            render_plugins=[
-                JsonRenderPlugin(path="/openapi.json")
-            ],  # other pages load scripts from elsewhere
+            render_plugins=[JsonRenderPlugin(path="/openapi.json")],  # other pages load scripts from elsewhere
             use_handler_docstrings=True,
         ),
         compression_config=CompressionConfig(backend="gzip", minimum_size=1000, exclude_opt_key=STREAMED),

@@ -17,6 +17,7 @@ from rankscope.experiment.project import Project
 from rankscope.store import Store
 from rankscope.store import schema as tables
 from rankscope.systems.secrets import Secrets, secrets_in, secrets_of_environment
+from rankscope.web.served_project import ServedProject
 
 Built = TypeVar("Built")
 MOST_KEPT = 400
@@ -31,12 +32,28 @@ class Library:
     """The store and the project that the pages show; `cached` keeps what took long to compute."""
 
     def __init__(self, store: Store, project: Project | None = None) -> None:
-        self.store, self.project = store, project
+        self.store = store
+        self._served = ServedProject(project)
         self.worker: JobWorker | None = None
         """Runs jobs, where this server does so."""
         self._kept: OrderedDict[Hashable, tuple[dict[str, int | None] | None, Any]] = OrderedDict()
         self._building: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
+
+    @property
+    def project(self) -> Project | None:
+        """The project as its file says it now; None where the pages are about a store alone."""
+        if self._served.read_again():
+            self.__dict__.pop("secrets", None)
+            if (asker := self.__dict__.pop("asker", None)) is not None:  # its process has the systems of before
+                asker.close()
+        return self._served.project
+
+    @property
+    def project_problem(self) -> str:
+        """Why the project file, which was changed, cannot be read; empty where it can."""
+        self._served.read_again()
+        return self._served.problem
 
     @cached_property
     def asker(self) -> LiveAsker:

@@ -73,6 +73,8 @@ class JobsPage(Record, kw_only=True):
     answer: str
     project: str | None
     """The name of the project file; None where the page is about a store alone, and nothing can be started."""
+    problem: str
+    """Why the project file, which was changed, cannot be read; empty where it can."""
     systems: tuple[StartableSystem, ...]
     collections: tuple[str, ...]
     depth: int | None
@@ -89,6 +91,7 @@ def jobs_page(library: Library, asked: JobsOptions) -> JobsPage:
     return JobsPage(
         answer=answer_of(jobs),
         project=None if project is None else project.file.name,
+        problem=library.project_problem,
         systems=()
         if project is None
         else tuple(StartableSystem(name, entry.type, name in with_code) for name, entry in project.systems.items()),
@@ -266,6 +269,8 @@ class JobNumber(Options):
 def project_of(library: Library) -> Project:
     if library.project is None:
         raise OptionError("there is no project whose systems could be run", hint="rankscope serve PROJECT")
+    if library.project_problem:
+        raise OptionError(library.project_problem, hint="correct the file; it is read again by itself")
     return library.project
 
 

@@ -67,6 +67,8 @@ class LivePage(Record, kw_only=True):
 
     project: str | None
     """None where the page is about a store alone: there is nobody to ask."""
+    problem: str = ""
+    """Why the project file, which was changed, cannot be read; empty where it can."""
     collections: tuple[str, ...] = ()
     collection: str = ""
     systems: tuple[AskedSystem, ...] = ()
@@ -79,7 +81,9 @@ def live_page(library: Library, asked: LiveOptions) -> LivePage:
     """Show whom a query can be asked; the answers come by /live/ask."""
     project = library.project
     if project is None or not project.collections:
-        return LivePage(project=None if project is None else project.file.name)
+        return LivePage(project=None if project is None else project.file.name, problem=library.project_problem)
+    if library.project_problem:
+        return LivePage(project=project.file.name, problem=library.project_problem)
     collection = opened_collection(library, asked.collection)
     known = query_of_text(collection, asked.query) if asked.query else None
     own = collection.queries.attributes_of(known) if known is not None else {}

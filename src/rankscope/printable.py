@@ -13,6 +13,7 @@ UNSAFE = (
     f"{''.join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))}]"
 )
 """A pattern; compiled when the first text needs it, since most programs never meet one."""
+PATH = r"(?<![\w.:/<])(?:[A-Za-z]:\\|/)(?:[^\s/\\:'\"`]+[/\\])+([^\s/\\:'\"`]*)|\b\w+://[^\s'\"`]+"
 SHOWN_NAMES = 3
 """Names in a sentence; more are counted."""
 
@@ -20,6 +21,11 @@ SHOWN_NAMES = 3
 def printable(text: str) -> str:
     r"""Return a text on one line in which controls are seen as escapes such as \x1b."""
     return text if text.isprintable() else re.sub(UNSAFE, lambda match: ascii(match[0])[1:-1], text)
+
+
+def without_paths(text: str) -> str:
+    """Return a text for readers who need not know this machine: of paths the last part, of addresses nothing."""
+    return re.sub(PATH, lambda found: found[1] or "…", text)
 
 
 def counted(n: int, noun: str) -> str:

@@ -457,3 +457,25 @@ def test_the_log_is_used_and_every_write_is_synced(full):
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2
         assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one() == 1
     assert sqlite3.connect(full).execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+@pytest.mark.parametrize("what", ["removed", "replaced"])
+def test_nothing_is_said_to_be_kept_in_a_file_that_is_no_longer_there(tmp_path, what):
+    path = tmp_path / "store.db"
+    with open_store(path, create=True) as store:
+        store.qrels.add(rs.Qrels({"q1": {"d1": 1}}), name="first")
+        for file in tmp_path.glob("store.db*"):
+            file.unlink()
+        if what == "replaced":
+            open_store(path, create=True).close()
+        for work in (lambda: store.qrels.add(rs.Qrels({"q1": {"d2": 1}}), name="second"), store.qrels.list):
+            with pytest.raises(UnfinishedError, match="removed or replaced"):
+                work()
+
+
+def test_a_store_that_a_newer_program_has_changed_meanwhile_is_not_written(tmp_path):
+    with open_store(tmp_path / "store.db", create=True) as store:
+        with sqlite3.connect(tmp_path / "store.db") as other:
+            other.execute("UPDATE alembic_version SET version_num = '9999'")
+        with pytest.raises(InputError, match="tables 9999"):
+            store.qrels.add(rs.Qrels({"q1": {"d1": 1}}), name="first")

@@ -214,3 +214,14 @@ def test_in_a_browser(running, chromium, small, monkeypatch, tmp_path):
     context.close()
     assert problems == []
     assert set(small.asked.values()) == {1}
+
+
+def test_why_a_run_failed_is_shown_without_the_paths_of_this_machine(running):
+    jobs, other = running.library.store.jobs, "another project"
+    number = jobs.add(other, {"only": ["words"]}, who="ada").number
+    assert jobs.claim(other, worker="w").number == number
+    jobs.fail(number, worker="w", why="/home/ada/secret/rankscope.toml:3: no such system")
+    for where in (f"/job?number={number}", f"/job.json?number={number}"):
+        shown = running.get(where).data
+        assert b"rankscope.toml:3: no such system" in shown, where
+        assert b"/home/ada" not in shown

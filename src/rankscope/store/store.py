@@ -46,8 +46,18 @@ from rankscope.store.texts import TextTable
 from rankscope.store.turns import FairLock, turn_among_processes
 from rankscope.store.users import UserTable
 
+VERSION = sa.text("SELECT version_num FROM alembic_version")
 LONGEST_TURN_S = 120
 """How long a thread waits for the other threads of its process."""
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Return what stands for a file, whatever its name is; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def utc_now() -> str:
@@ -77,10 +87,20 @@ class Store:
         """Returns the time, in UTC as ISO 8601 with microseconds."""
         self.timeout_s = timeout_s
         self._line = FairLock()
+        self._file = None if location.path is None else identity_of(location.path)
+
+    def check_place(self) -> None:
+        """Refuse to go on with a file that is no longer where the store is: what is kept in it would be lost."""
+        if self.location.path is not None and identity_of(self.location.path) != self._file:
+            raise UnfinishedError(
+                f"the store {self.location} was removed or replaced by another file while it was open",
+                hint="put it back, or start the program again to use the file that is there now",
+            )
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Give a connection that sees one state of the store, whatever others write meanwhile."""
+        self.check_place()
         with in_words(self.location), self.engine.connect() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execution_options(isolation_level="REPEATABLE READ")
@@ -102,7 +122,11 @@ class Store:
             self.engine.connect().execution_options(writes=True) as connection,
             connection.begin(),
         ):
+            version = connection.execute(VERSION).scalar_one_or_none()
+            if version != SCHEMA_VERSION:  # another program has changed it since it was opened
+                check_schema(version, connection, self.location)
             yield connection
+            self.check_place()
 
     @contextmanager
     def turn(self) -> Iterator[None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import secrets
 import traceback
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ from litestar.params import PathParameter
 
 from rankscope._version import __version__
 from rankscope.errors import RankscopeError, UnfinishedError
-from rankscope.printable import printable, printable_lines
+from rankscope.printable import printable, printable_lines, without_paths
 from rankscope.systems.secrets import Secrets
 from rankscope.web.accounts import link_handlers, login_handlers
 from rankscope.web.actions import action_handler
@@ -33,7 +32,6 @@ from rankscope.web.shield import AsgiApp, Problem, Scope, Shield
 from rankscope.web.streams import STREAMED, job_events, live_answers
 
 LOG = logging.getLogger("rankscope.web")
-_PATH = re.compile(r"(?<![\w.:/<])(?:[A-Za-z]:\\|/)(?:[^\s/\\:'\"`]+[/\\])+([^\s/\\:'\"`]*)|\b\w+://[^\s'\"`]+")
 
 
 def make_app(
@@ -158,7 +156,7 @@ class ErrorPages:
 
     def shown(self, text: str) -> str:
         """Return the words of an error for a page: of paths the last part, of addresses nothing, and no secret."""
-        return _PATH.sub(lambda found: found[1] or "…", self.secrets.hide(text))
+        return without_paths(self.secrets.hide(text))
 
 
 def wants_json(scope: Scope) -> bool:

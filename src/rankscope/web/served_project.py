@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rankscope.errors import RankscopeError
 from rankscope.experiment.project import Project, load_project
+from rankscope.printable import without_paths
 
 
 class ServedProject:
@@ -31,7 +32,7 @@ class ServedProject:
             try:
                 self.project, self.problem = load_project(self.project.file), ""
             except (RankscopeError, OSError) as error:
-                self.problem = f"{self.project.file.name} was changed and cannot be read: {error}"
+                self.problem = f"{self.project.file.name} was changed and cannot be read: {without_paths(str(error))}"
                 return False
             return True
 

@@ -10,8 +10,8 @@ from rankscope.errors import OptionError
 from rankscope.experiment.jobs import queue_job, systems_with_code
 from rankscope.experiment.project import Project
 from rankscope.experiment.runner import RunOptions, select_names
-from rankscope.printable import counted
-from rankscope.records import Options, Record, from_builtins
+from rankscope.printable import counted, without_paths
+from rankscope.records import Options, Record, from_builtins, replace
 from rankscope.report.document import Mark
 from rankscope.store.jobs import ACTIVE, Job, JobEvent, JobState, JobStep
 from rankscope.web.address import address
@@ -148,7 +148,7 @@ def words_of(job: Job) -> str:
             said.append(f"{counted(len(job.result.left_out), 'system')} left out")
         return f"{', '.join(said)}."
     if job.state == "failed":
-        return f"Failed: {job.failure}"
+        return f"Failed: {without_paths(job.failure)}"
     if job.state in ACTIVE:
         now = f": {job.progress.steps[-1].what}" if job.progress.steps else ""
         return f"Is being cancelled{now}" if job.state == "cancelling" else f"Running{now}"
@@ -229,8 +229,10 @@ def job_page(library: Library, asked: JobOptions) -> JobPage:
         progress_done=job.progress.done,
         progress_total=job.progress.total,
         steps=job.progress.steps,
-        events=store.jobs.events(job.number)[::-1],
-        failure=job.failure,
+        events=tuple(
+            replace(event, text=without_paths(event.text)) for event in reversed(store.jobs.events(job.number))
+        ),
+        failure=without_paths(job.failure),
         runs=tuple(StoredJobRun(run.number, run.system, run.collection) for run in found),
         left_out=() if job.result is None else job.result.left_out,
         n_failed=0 if job.result is None else job.result.n_failed,

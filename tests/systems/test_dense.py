@@ -13,7 +13,7 @@ from rankscope.errors import InputError, OptionError
 from rankscope.systems import dense
 from rankscope.systems.base import Doc, ListDocs, Query
 from rankscope.systems.dense import Dense
-from rankscope.systems.encoders import Endpoint
+from rankscope.systems.encoders import Endpoint, WordLlama
 
 LETTERS = "abcdefgh"
 
@@ -323,3 +323,18 @@ def test_wordllama_takes_texts_in_lower_case_unless_told_otherwise(tmp_path):
     assert [Dense(lowercase=one).describe()["lowercase"] for one in (None, True, False)] == [True, True, False]
     assert Dense(model="multilingual").describe()["lowercase"] is False
     assert Dense(model="m:f", provider="sentence-transformers").describe()["lowercase"] is False
+
+
+def test_wordllama_is_never_given_a_long_text_with_others_that_it_would_fill_up_to_it():
+    calls = []
+
+    class Model:
+        def embed(self, texts):
+            calls.append([len(text) for text in texts])
+            return np.array([[len(text)] * 256 for text in texts])
+
+    encoder = WordLlama()
+    vars(encoder)["_model"] = Model()
+    vectors = encoder.encode(["ab", "x" * 1_000_000, "abc"], role="doc")
+    assert calls == [[2, 3], [1_000_000]]
+    assert vectors[:, 0].tolist() == [2, 1_000_000, 3]

@@ -14,6 +14,7 @@ opens what is there.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from contextlib import ExitStack
 from importlib.resources import as_file
@@ -130,7 +131,9 @@ def serve_demo(args: argparse.Namespace, missing: list[str]) -> int:
         except InputError:  # another page is open there
             listener = listening("127.0.0.1", 0)
         with listener:
-            serve(PageServer(library, listener, ServeOptions()), opens=True)
+            serve(
+                PageServer(library, listener, ServeOptions(token=os.environ.get("RANKSCOPE_TOKEN") or None)), opens=True
+            )
     finally:
         library.store.close()
     return FINE

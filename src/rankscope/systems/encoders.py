@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from rankscope.systems.transport import HttpReply, Transport
 
 MINILM_PIP = '"rankscope[minilm]"'
+_LONG_TEXT = 10_000
+"""In characters: some thousand words."""
 _BATCH_TOKENS = 8192
 _LONGEST_WAIT_S = 60.0
 _CONCURRENCY = 4
@@ -91,7 +93,19 @@ class WordLlama:
         return {"model": "wordllama", "dimensions": 256, "versions": versions_of("wordllama")}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        return encode_separately(self._model.embed, texts, role=role)
+        return encode_separately(self._encode, texts, role=role)
+
+    def _encode(self, texts: list[str]) -> Vectors:
+        """Encode long texts each on its own: the model fills all texts of a call up to the longest of them."""
+        is_long = [len(text) > _LONG_TEXT for text in texts]
+        found = np.empty((len(texts), 256), dtype=np.float32)
+        short = [i for i, long in enumerate(is_long) if not long]
+        if short:
+            found[short] = self._model.embed([texts[i] for i in short])
+        for i, long in enumerate(is_long):
+            if long:
+                found[i] = self._model.embed([texts[i]])[0]
+        return found
 
     @cached_property
     def _model(self) -> Any:

@@ -340,22 +340,48 @@ def inline_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 def field_docs(kind: type[Any]) -> dict[str, str]:
     """Return what the string below each field of a class says of it; empty where the source cannot be read."""
-    import ast  # only a schema needs these
-    import inspect
-    import textwrap
-
     found: dict[str, str] = {}
     for parent in reversed(getattr(kind, "__origin__", kind).__mro__[:-1]):
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(parent)))
-        except (OSError, TypeError, SyntaxError):
-            continue
-        body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-        for field, after in pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
-                text = after.value.value if isinstance(after.value, ast.Constant) else None
-                if isinstance(text, str):
-                    found[field.target.id] = inspect.cleandoc(text)
+        found |= _own_field_docs(parent)
+    return found
+
+
+@cache
+def _own_field_docs(kind: type[Any]) -> dict[str, str]:
+    import ast  # only a schema needs these
+    import inspect
+
+    found: dict[str, str] = {}
+    for field, after in pairwise(_class_bodies(kind.__module__).get(kind.__qualname__, ())):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
+            text = after.value.value if isinstance(after.value, ast.Constant) else None
+            if isinstance(text, str):
+                found[field.target.id] = inspect.cleandoc(text)
+    return found
+
+
+@cache
+def _class_bodies(module: str) -> dict[str, list[Any]]:
+    """Return what stands in each class of a module, which is read and parsed once; nothing where it cannot be."""
+    import ast
+    import inspect
+    import sys
+
+    try:
+        waiting: list[tuple[str, Any]] = [("", ast.parse(inspect.getsource(sys.modules[module])))]
+    except (OSError, TypeError, SyntaxError, KeyError):
+        return {}
+    found: dict[str, list[Any]] = {}
+    while waiting:
+        prefix, node = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                found[prefix + child.name] = child.body
+                waiting.append((f"{prefix}{child.name}.", child))
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                waiting.append((f"{prefix}{child.name}.<locals>.", child))
+            else:
+                waiting.append((prefix, child))
     return found
 
 

@@ -5,8 +5,9 @@
     .venv/bin/python benchmarks/pages.py --store large.db              a store that is there already
 
 The server is a process of its own on loopback; the readers are threads of this one, each of which opens a page every
-two seconds: pages of the menu, and links that it finds on them. Runs share rankings, so that the store can be made in
-minutes.
+two seconds: pages of the menu, and links that it finds on them. A page that says that it is being computed is opened
+again after two seconds, as a browser does; how often, and how long each was waited for, is said. Runs share rankings,
+so that the store can be made in minutes.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ DEPTH = 10
 DISTINCT = 24
 SYSTEMS = 12
 PAUSE_S = 2.0
+COMPUTING = 202
 
 
 def fill(store: Store, n_runs: int, n_queries: int) -> None:
@@ -77,17 +79,29 @@ class Reader(threading.Thread):
         self.times: dict[str, list[float]] = defaultdict(list)
         self.failed: list[str] = []
         self.links: list[str] = list(MENU)
+        self.n_computing = 0
+        self.waited: list[float] = []
+        """How long it took until pages were there that had to be computed first."""
 
     def run(self) -> None:
         http = urllib3.PoolManager()
         time.sleep(self.dice.random() * PAUSE_S)
+        again, since = "", 0.0
         while time.monotonic() < self.until:
             begin = time.monotonic()
-            path = self.dice.choice(MENU if self.dice.random() < 0.5 else self.links)
+            path = again or self.dice.choice(MENU if self.dice.random() < 0.5 else self.links)
             headers = {"Authorization": f"Bearer {TOKEN}", "Accept-Encoding": "gzip"}
             answer = http.request("GET", self.base + path, headers=headers, redirect=False, timeout=120)
             took = time.monotonic() - begin
             self.times[path.partition("?")[0]].append(took)
+            if answer.status == COMPUTING:
+                self.n_computing += 1
+                again, since = path, since or begin
+                time.sleep(max(0.0, PAUSE_S - took))
+                continue
+            if again:
+                self.waited.append(begin + took - since)
+                again, since = "", 0.0
             if answer.status != 200:
                 self.failed.append(f"{answer.status} {path}")
             found = re.findall(r'href="(/(?:compare|queries|query|run|history|systems)\?[^"]*)"', answer.data.decode())
@@ -98,6 +112,29 @@ class Reader(threading.Thread):
 def memory_mb(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
+
+
+def children_of(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def print_first(base: str, path: str) -> None:
+    """Print how long the first answer takes, and, where it says that the page is being computed, how long the page."""
+    begin = time.monotonic()
+    first = 0.0
+    while True:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        answer = urllib3.request("GET", base + path, headers=headers, redirect=False, timeout=600)
+        took = time.monotonic() - begin
+        first = first or took
+        if answer.status != COMPUTING:
+            break
+        time.sleep(0.1)
+    size = f"{len(answer.data) / 1e3:7.0f} kB   status {answer.status}"
+    print(f"first {path:<14} {first:8.2f} s   there after {took:6.2f} s   {size}", flush=True)
 
 
 def quantile(values: list[float], share: float) -> float:
@@ -112,15 +149,7 @@ def measure(location: str, n_readers: int, seconds: float) -> None:
         line = server.stderr.readline() if server.stderr else ""
         base = re.findall(r"http://[^/\s]+", line)[0]
         for path in MENU:
-            begin = time.monotonic()
-            answer = urllib3.request(
-                "GET", base + path, headers={"Authorization": f"Bearer {TOKEN}"}, redirect=False, timeout=600
-            )
-            took = time.monotonic() - begin
-            print(
-                f"first {path:<14} {took:8.2f} s   {len(answer.data) / 1e3:7.0f} kB   status {answer.status}",
-                flush=True,
-            )
+            print_first(base, path)
         readers = [Reader(base, time.monotonic() + seconds, seed) for seed in range(n_readers)]
         for reader in readers:
             reader.start()
@@ -137,7 +166,12 @@ def measure(location: str, n_readers: int, seconds: float) -> None:
             print(f"{path:<14} n {len(values):5}   p50 {p50:6.0f} ms   p95 {p95:6.0f} ms   max {slowest:6.0f} ms")
         everything = [value for values in times.values() for value in values]
         print(f"all            n {len(everything):5}   p95 {1000 * quantile(everything, 0.95):7.0f} ms")
-        print(f"memory of the server: {memory_mb(server.pid):.0f} MB")
+        waited = [value for reader in readers for value in reader.waited]
+        n_computing = sum(reader.n_computing for reader in readers)
+        longest = f", the longest {max(waited):.1f} s" if waited else ""
+        print(f"being computed: {n_computing} answers; {len(waited)} pages were waited for{longest}")
+        beside = "".join(f", {memory_mb(child):.0f} MB beside it" for child in children_of(server.pid))
+        print(f"memory of the server: {memory_mb(server.pid):.0f} MB{beside}")
         failed = [failure for reader in readers for failure in reader.failed]
         print(f"failed: {len(failed)} {failed[:3]}")
     finally:

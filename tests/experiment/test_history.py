@@ -130,6 +130,19 @@ def test_labels_that_change_twice(store):
     assert type(history).from_json(history.to_json()) == history
 
 
+def test_a_history_with_hardly_any_memory_is_the_same(store, monkeypatch):
+    """Rankings that do not stay in memory are read again; what is said of a change is the same."""
+    first, second, third = three_runs(store)
+    with rs.open_store(store.location.path, read_only=True) as reader:  # in which nothing is kept
+        usual = history_of(reader)
+        monkeypatch.setattr("rankscope.experiment.history.KEPT_ROWS", 1)
+        assert history_of(reader) == usual
+    assert [(one.before, one.after, one.difference) for one in usual.changes] == [
+        (second.number, third.number, -0.5),
+        (first.number, second.number, 0.25),
+    ]
+
+
 def test_a_history_begins_anew_with_other_queries(store):
     """The first run was asked one query, the others two: the change is told from the second on."""
     keep(store, {"q1": ["x", "a"]}, qrels=Q1, day=1)

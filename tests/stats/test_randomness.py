@@ -57,6 +57,12 @@ def resampled(request):
     return RESAMPLED[request.param]
 
 
+def test_weights_that_are_held_are_those_that_are_drawn(monkeypatch):
+    held = [bayesian_bootstrap(units(DIFFERENCES[:n]), 0.01, n_draws=500) for n in (77, 40, 77)]
+    monkeypatch.setattr("rankscope.stats.paired.HELD_WEIGHTS", 0)
+    assert [bayesian_bootstrap(units(DIFFERENCES[:n]), 0.01, n_draws=500) for n in (77, 40, 77)] == held
+
+
 def test_the_same_seed_gives_the_same(resampled):
     assert resampled(4) == resampled(4)
 

@@ -7,6 +7,8 @@ import pytest
 import rankscope as rs
 from rankscope.data.judgments import JudgmentSource, SingleJudgment
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery
+from rankscope.store.columns import texts_bytes, texts_of
+from rankscope.store.schema import canonical_json, decoded_json
 
 QUERIES = {
     "q1": StoredQuery("Soup with peas", {"level": "easy"}),
@@ -76,3 +78,27 @@ def test_judgments_of_one_query(store):
         source = JudgmentSource("person", id="ada")
         store.judgments.add(SingleJudgment(query=query, doc="d1", source=source, grade=1.0, collection="food"))
     assert [each.judgment.query for each in store.judgments.current("food", query="q2")] == ["q2"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (),
+        ("",),
+        ("", "a", "", ""),
+        ("a", "ü", "日本", "\U0001f600"),
+        ("\ud83d", "\ude00", "end"),  # two halves of a character stay two
+        ("a\0b", "", "c"),  # with NUL they are taken apart another way
+        ("\0", "\0"),
+    ],
+)
+def test_columns_of_any_texts_are_read_back(texts):
+    assert texts_of(texts_bytes(texts)) == texts
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"half": "\ud800", "other": "\udc00\ud800"}, {"no": float("inf")}, [2**80, -0.1, None, True], {"name": "😀 \\ud"}],
+)
+def test_values_of_any_kind_are_read_back_from_json(value):
+    assert decoded_json(canonical_json(value)) == value

@@ -482,6 +482,8 @@ def test_a_store_that_a_newer_program_has_changed_meanwhile_is_not_written(tmp_p
 
 
 def test_making_a_store_prints_nothing_where_a_package_has_turned_on_the_log(tmp_path):
-    code = "import logging; logging.basicConfig(level='INFO'); import rankscope as rs; rs.open_store('s.db', create=True)"
+    code = (
+        "import logging; logging.basicConfig(level='INFO'); import rankscope as rs; rs.open_store('s.db', create=True)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -11,7 +11,7 @@ from rankscope.align.alignment import align, apply_policies
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.align.top import leading_docs
-from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.arrays import Bools, Floats, Ints
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.light import replace
@@ -27,14 +27,7 @@ class JudgedDocs(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, qrels: Qrels) -> JudgedDocs:
-        offsets = offsets_of([len(qrels.judged[query]) for query in qrels.query_ids]).tolist()
-        numbered = {
-            query: dict(zip(qrels.judged[query], range(start, stop), strict=True))
-            for query, start, stop in zip(qrels.query_ids, offsets[:-1], offsets[1:], strict=True)
-        }
-        ids = tuple(doc for query in qrels.query_ids for doc in qrels.judged[query])
-        grades = [grade for query in qrels.query_ids for grade in qrels.judged[query].values()]
-        return cls(ids, np.array(grades, dtype=np.float64), Qrels(numbered))
+        return cls(*qrels.numbered)
 
 
 class AlignedRun:

@@ -121,12 +121,13 @@ def compare_runs(
     *,
     on_note: Callable[[str], None] = give_warning,
     further: Mapping[str, Sequence[Run]] | None = None,
+    lists: bool = True,
 ) -> Comparison:
     """Compare runs as a request says; measures and policies are decided here and nowhere else.
 
     `on_note` takes what must be known of the data; by default it is given as warnings. `further` are more runs of the
     same systems, by name: scores are then means over all of a system's runs, and what is found of docs is about the
-    first.
+    first. Without `lists`, the rankings of the queries that changed most are not put side by side.
     """
     scoring = request.scoring()
     policies = scoring.policies
@@ -174,7 +175,8 @@ def compare_runs(
     rankings = Rankings(
         judged, loaded, policies, request.profile, lambda shown: Texts.of(queries=table, docs=docs, only=shown)
     )
-    comparison = with_sides(compare_groups(given, evidence), evidence)
+    compared = compare_groups(given, evidence)
+    comparison = with_sides(compared, evidence) if lists else compared
     if table is not None or docs is not None:
         texts = rankings.texts_of(needed_docs(comparison))
         for note in texts.notes:

@@ -123,6 +123,16 @@ class PairEstimates(Record, eq=False):
     error_without: Floats
 
 
+class TestedFamily(Record, eq=False):
+    """Contests that were tested together, and what came out."""
+
+    contests: Sequence[Contest]
+    numbers: PairEstimates
+    result: FamilyResult
+    correction: str
+    given: dict[str, Any]
+
+
 def compare_contests(
     contests: Sequence[Contest], settings: Settings, *, correction: str = "maxt", units: Units, systems: Floats | None
 ) -> tuple[TestedContest, ...]:
@@ -138,6 +148,7 @@ def compare_contests(
     }
     sums = None if systems is None else units.sums(systems)
     few_pairs = sum(contest.role == "primary" for contest in contests) <= MANY_PAIRS
+    families: list[TestedFamily] = []
     for role, name, how in (
         ("primary", correction, CORRECTIONS[correction]),
         ("exploratory", EXPLORATORY, NO_CORRECTION),
@@ -150,29 +161,39 @@ def compare_contests(
         numbers, result = run_family(family, systems=sums if is_primary else None, **given)
         if not is_primary:
             result = replace(result, p=benjamini_hochberg(result.p), size=len(family))
-        called = (numbers.moments.n_units > 2) & (np.abs(numbers.delta) > result.critical * numbers.error)
-        chances = chances_of(family, numbers, settings, units) if few_pairs else {}
+        families.append(TestedFamily(family, numbers, result, name, given))
+    chances = chances_of(families, settings, units) if few_pairs else {}
+    for each in families:
+        called = (each.numbers.moments.n_units > 2) & (
+            np.abs(each.numbers.delta) > each.result.critical * each.numbers.error
+        )
         anew: dict[int, FamilyResult] = {}
-        for i, contest in enumerate(family):
+        for i, contest in enumerate(each.contests):
             more: dict[str, Any] = {
-                "correction": name,
+                "correction": each.correction,
                 "in_full": contest.in_full and few_pairs,
-                "bayes": chances.get(i),
+                "bayes": chances.get(id(contest)),
             }
-            pair = tested_pair(contest, numbers, i, result, **more, **given)
-            rest = leave_out(i, family, numbers, result, anew, **given) if is_primary and called[i] else None
+            pair = tested_pair(contest, each.numbers, i, each.result, **more, **each.given)
+            rest = None
+            if contest.role == "primary" and called[i]:
+                rest = leave_out(i, each.contests, each.numbers, each.result, anew, **each.given)
             found[id(contest)] = TestedContest(contest, pair, rest)
     return tuple(found[id(contest)] for contest in contests)
 
 
-def chances_of(
-    family: Sequence[Contest], numbers: PairEstimates, settings: Settings, units: Units
-) -> dict[int, Chances]:
-    """Return the chances that gains are above the margin, by the contest's place: of all in full whose scores vary."""
-    chosen = [i for i, contest in enumerate(family) if contest.in_full and numbers.error[i] > 0]
-    gains = (-family[i].differences if family[i].lower_is_better else family[i].differences for i in chosen)
+def chances_of(families: Sequence[TestedFamily], settings: Settings, units: Units) -> dict[int, Chances]:
+    """Return the chances that gains are above the margin, by the contest's id: of all in full whose scores vary."""
+    chosen = [
+        contest
+        for each in families
+        for contest, error in zip(each.contests, each.numbers.error.tolist(), strict=True)
+        if contest.in_full and error > 0
+    ]
+    gains = (-contest.differences if contest.lower_is_better else contest.differences for contest in chosen)
     columns = [units.sums(each[:, None]).column(0) for each in gains]
-    return dict(zip(chosen, bayesian_bootstraps(columns, settings.margin, seed=settings.seed), strict=True))
+    drawn = bayesian_bootstraps(columns, settings.margin, seed=settings.seed)
+    return {id(contest): chances for contest, chances in zip(chosen, drawn, strict=True)}
 
 
 def estimate_pairs(contests: Sequence[Contest], units: Units) -> PairEstimates:

@@ -127,6 +127,16 @@ class Qrels(QueryDocs):
         return offsets_of([len(grades) for grades in per_query]), np.concatenate(per_query).astype(np.float64)
 
     @cached_property
+    def numbered(self) -> tuple[tuple[str, ...], Floats, Qrels]:
+        """Internal: all judged docs in a row, their grades, and qrels with a doc's number in place of its grade."""
+        judged = [self.judged[query] for query in self.query_ids]
+        offsets = offsets_of([len(docs) for docs in judged]).tolist()
+        places = zip(self.query_ids, judged, offsets[:-1], offsets[1:], strict=True)
+        numbers = {query: dict(zip(docs, range(start, stop), strict=True)) for query, docs, start, stop in places}
+        grades = np.array([grade for docs in judged for grade in docs.values()], dtype=np.float64)
+        return tuple(doc for docs in judged for doc in docs), grades, Qrels(numbers)
+
+    @cached_property
     def fractional_row(self) -> int | None:
         """Internal: the first row whose grade is not a whole number, or None."""
         if self._is_text:

@@ -289,10 +289,8 @@ class RowRankings(_Rankings):
 
     def __init__(self, rows: RunRows) -> None:
         self._rows = rows
-        code_of: dict[str, int] = {}
-        codes = np.fromiter(
-            (code_of.setdefault(query, len(code_of)) for query in rows.query), dtype=np.int64, count=len(rows)
-        )
+        code_of = {query: code for code, query in enumerate(dict.fromkeys(rows.query))}
+        codes = np.fromiter(map(code_of.__getitem__, rows.query), dtype=np.int64, count=len(rows))
         for query in rows.empty_queries:
             code_of.setdefault(query, len(code_of))
         super().__init__(code_of)

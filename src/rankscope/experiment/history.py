@@ -29,6 +29,7 @@ from rankscope.comparison.records import Code, Comparison, PairResult, QueryChan
 from rankscope.comparison.request import CompareOptions, ScoreOptions, request_of
 from rankscope.comparison.verdict import short_words, spread_text
 from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeError, give_warning
 from rankscope.experiment.keep import KeptCollection, one_or_all, project_store
 from rankscope.experiment.project import Project, load_project
@@ -49,6 +50,8 @@ SHOWN_QUERIES = 5
 """So many of the queries that lost, and of those that gained, are named."""
 PRODUCTION = "production"
 """The tag of the run that users see."""
+KEPT_ROWS = 3_000_000
+"""Rankings of so many rows in all are held while a history compares runs: most are looked at twice."""
 LONGEST_VALUE = 24
 """Of an option's value, so many characters are shown where it was changed."""
 
@@ -436,6 +439,26 @@ class HistoryScorer:
         self._scored: dict[str, frozenset[str]] = {}
         self._counts: dict[tuple[str, ...], QueryCounts] = {}
         self._covers: dict[tuple[str, str, str], bool] = {}
+        self._judgments_on: dict[tuple[int, frozenset[str]], Qrels] = {}
+        self._rankings: dict[tuple[str, str], Run] = {}
+
+    def judgments_on(self, labels: StoredQrels, queries: frozenset[str]) -> Qrels:
+        """Return judgments of some queries; the same ones again, so that what is worked out of them is kept too."""
+        key = (labels.number, queries)
+        if key not in self._judgments_on:
+            self._judgments_on = {key: self.store.qrels.judgments(labels).select(queries)}
+        return self._judgments_on[key]
+
+    def ranking(self, run: StoredRun, name: str) -> Run:
+        """Return the ranking of a run under a name; the last ones are held, the oldest of them makes room."""
+        key = (run.digest, name)
+        found = self._rankings.pop(key, None)
+        if found is None:
+            found = self.store.runs.ranking(run).renamed(name)
+        self._rankings[key] = found
+        while len(self._rankings) > 1 and sum(len(each.rows) for each in self._rankings.values()) > KEPT_ROWS:
+            del self._rankings[next(iter(self._rankings))]
+        return found
 
     def prepare(
         self, runs: Sequence[StoredRun], labels: StoredQrels, on_progress: Callable[[int, int], object] | None = None
@@ -773,8 +796,8 @@ def compared_runs(
     """Return the comparison of two runs under some judgments, as it was kept or made now; None for the same ranking.
 
     They are compared on the queries that both were asked with the same words, by the means over all repetitions.
-    Without `is_look` the comparison shows what is known, and is not counted. `on_notes` takes what must be known of
-    the data.
+    Without `is_look` the comparison shows what is known, and is not counted: it has no lists of docs. `on_notes` takes
+    what must be known of the data.
     """
     rankings = {run.number: [each.ranking_sha256 for each in scorer.repetitions(run)] for run in (before, after)}
     if len({ranking for each in rankings.values() for ranking in each}) == 1:
@@ -812,14 +835,15 @@ def compared_runs(
         asked = request_of({"margin": margin}, function="compare_scores", known=ScoreOptions)
         made = compare_scores_request(scorer.both(names, labels, same), asked, on_note=notes.append)
     else:
-        judgments = store.qrels.judgments(labels).select(same)
-        runs = {name: store.runs.ranking(run) for name, run in names.items()}
+        judgments = scorer.judgments_on(labels, same)
+        runs = {name: scorer.ranking(run, name) for name, run in names.items()}
         further = {
-            name: [store.runs.ranking(each) for each in scorer.repetitions(run)[1:]] for name, run in names.items()
+            name: [scorer.ranking(each, each.system) for each in scorer.repetitions(run)[1:]]
+            for name, run in names.items()
         }
         given = {"margin": margin, **scorer.policies.as_dict()}
         request = request_of(given, function="compare", known=CompareOptions, measures=scorer.measure)
-        made = compare_runs(judgments, runs, request, on_note=notes.append, further=further)
+        made = compare_runs(judgments, runs, request, on_note=notes.append, further=further, lists=is_look)
     on_notes(*notes)
     if store.read_only:
         return made

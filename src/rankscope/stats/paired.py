@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -167,8 +168,8 @@ def bayesian_bootstraps(
         by_size.setdefault(len(units.sums), []).append(i)
     for n, members in by_size.items():
         done = 0
-        for rng, rows in streams(seed, "Bayesian bootstrap", n_resamples=n_draws, width=n):
-            weights, totals = rng.standard_exponential((rows, n)), dict[bytes, Floats]()
+        for weights in exponential_weights(n, n_draws, seed):
+            rows, totals = len(weights), dict[bytes, Floats]()
             for i in members:
                 sizes = several[i].sizes[:, 0]
                 key = sizes.tobytes()
@@ -181,6 +182,25 @@ def bayesian_bootstraps(
         better, worse = float((means > margin).mean()), float((means < -margin).mean())
         found.append(Chances(better, 1 - better - worse, worse))
     return found
+
+
+HELD_WEIGHTS = 1 << 22
+"""Weights of so many numbers are held for the next comparison, which needs the same ones: those of 1,000 queries."""
+
+
+def exponential_weights(n: int, n_draws: int, seed: int) -> Iterable[Floats]:
+    """Return random weights of n units, some draws at a time; they depend on nothing but what is given here."""
+    return (held_weights if n * n_draws <= HELD_WEIGHTS else drawn_weights)(n, n_draws, seed)
+
+
+@lru_cache(maxsize=1)
+def held_weights(n: int, n_draws: int, seed: int) -> Iterable[Floats]:
+    return tuple(drawn_weights(n, n_draws, seed))
+
+
+def drawn_weights(n: int, n_draws: int, seed: int) -> Iterator[Floats]:
+    for rng, rows in streams(seed, "Bayesian bootstrap", n_resamples=n_draws, width=n):
+        yield rng.standard_exponential((rows, n))
 
 
 ON_REQUEST: Registry[Callable[..., Test]] = Registry(

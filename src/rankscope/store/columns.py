@@ -21,6 +21,7 @@ from rankscope.store.schema import canonical_json
 
 VERSION = 1
 _LENGTH = np.dtype("<u4")
+_NUL = b"\0"
 
 
 class ByteWriter:
@@ -83,9 +84,19 @@ class TextColumn:
 
     def texts(self, chosen: Ints | slice = slice(None)) -> list[str]:
         """Return all texts, or those at some places."""
+        if isinstance(chosen, slice) and chosen == slice(None) and len(self.ends) and _NUL not in self.data:
+            return self.all_texts()
         starts = np.concatenate([[0], self.ends[:-1]])[: len(self.ends)]
         places = zip(starts[chosen].tolist(), self.ends[chosen].tolist(), strict=True)
         return [self.data[start:end].decode("utf-8", "surrogatepass") for start, end in places]
+
+    def all_texts(self) -> list[str]:
+        """Return all texts, none of which has a NUL: put between them, it lets them be taken apart far sooner."""
+        is_text = np.ones(len(self.data) + len(self.ends), dtype=np.bool_)
+        is_text[self.ends + np.arange(len(self.ends))] = False
+        spaced = np.zeros(len(is_text), dtype=np.uint8)
+        spaced[is_text] = np.frombuffer(self.data, dtype=np.uint8)
+        return spaced[:-1].tobytes().decode("utf-8", "surrogatepass").split("\0")
 
 
 def in_byte_order(identifier: str) -> tuple[bytes, str]:

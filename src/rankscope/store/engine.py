@@ -8,6 +8,7 @@ in the order in which rows appear, and two programs never wait for one another i
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import sqlite3
@@ -456,6 +457,9 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
 
 def upgrade(connection: sa.Connection) -> None:
+    log = logging.getLogger("alembic")
+    if not log.level:  # it says each step, and some packages have everything printed that anybody says
+        log.setLevel(logging.WARNING)
     from alembic import command
     from alembic.config import Config
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
@@ -59,12 +61,20 @@ class JsonText(TypeDecorator[Any]):
         if value is None:
             return None
         try:
-            return json.loads(value)
+            return decoded_json(value)
         except ValueError as error:
             raise InputError(
                 f"the store is damaged: a record in it cannot be read ({error})",
                 hint="`rankscope store restore BACKUP` puts a backup in its place",
             ) from error
+
+
+def decoded_json(text: str) -> Any:
+    """Return what a JSON text says; half characters and infinity, which few texts have, take the slower way."""
+    if "\\ud" not in text:
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(text)
+    return json.loads(text)
 
 
 def canonical_json(value: Any) -> str:

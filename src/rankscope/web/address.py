@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote
 
@@ -35,11 +36,15 @@ def address(path: str, asked: Options | None = None, /, **changes: object) -> st
     return path + (f"?{'&'.join(pairs)}" if pairs else "")
 
 
+fields_of = cache(msgspec.structs.fields)
+"""The fields of a kind of options; msgspec reads its annotations again each time."""
+
+
 def state_without(asked: Options, *names: str) -> list[tuple[str, str]]:
     """Return the state of a page as names and values, such as of hidden fields of a form that changes other ones."""
     return [
         (field.name, as_text(each))
-        for field in msgspec.structs.fields(asked)
+        for field in fields_of(type(asked))
         if field.name not in names and getattr(asked, field.name) != default_of(field)
         for each in several(getattr(asked, field.name))
     ]
@@ -65,7 +70,7 @@ def options_in(kind: type[Asked], query_string: str) -> Asked:
     """
     pairs = parameters_in(query_string)
     given: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
+    for field in fields_of(kind):
         values = [value for name, value in pairs if name == field.encode_name]
         if not values:
             continue

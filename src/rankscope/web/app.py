@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import threading
 import traceback
 from collections.abc import Iterable
 from typing import Annotated, Any, cast
@@ -23,6 +24,7 @@ from rankscope.printable import printable, printable_lines, without_paths
 from rankscope.systems.secrets import Secrets
 from rankscope.web.accounts import link_handlers, login_handlers
 from rankscope.web.actions import action_handler
+from rankscope.web.background import StillComputingError
 from rankscope.web.library import Library
 from rankscope.web.pages import ACTIONS, PAGES
 from rankscope.web.rendering import TYPES, Renderer, static_address, static_file
@@ -31,6 +33,8 @@ from rankscope.web.security import ANYONE, Authenticator, RateLimit, TrustedProx
 from rankscope.web.shield import AsgiApp, Problem, Scope, Shield
 from rankscope.web.streams import STREAMED, job_events, live_answers
 
+AGAIN_S = 2
+"""After so many seconds a page that is being computed opens itself again."""
 LOG = logging.getLogger("rankscope.web")
 
 
@@ -61,7 +65,11 @@ def make_app(
             show_health,
         ],
         guards=[check_rule],
-        exception_handlers={HTTPException: errors.refused, Exception: errors.failed},
+        exception_handlers={
+            HTTPException: errors.refused,
+            StillComputingError: errors.computing,
+            Exception: errors.failed,
+        },
         openapi_config=OpenAPIConfig(
             title="Rankscope",
             version=__version__,
@@ -70,6 +78,7 @@ def make_app(
             use_handler_docstrings=True,
         ),
         compression_config=CompressionConfig(backend="gzip", minimum_size=1000, exclude_opt_key=STREAMED),
+        on_startup=[threading.Thread(target=renderer.load, name="load", daemon=True).start],
         logging_config=None,
         debug=False,
     )
@@ -142,6 +151,16 @@ class ErrorPages:
 
     def failed(self, request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
         return self.response(request, self.problem_of(cast("Scope", request.scope), error))
+
+    def computing(self, request: Request[Any, Any, Any], error: StillComputingError) -> Response[bytes]:
+        """Say what is being computed, since when; the page opens itself again until it is there."""
+        headers = {"retry-after": str(AGAIN_S), "cache-control": "no-store"}
+        if wants_json(cast("Scope", request.scope)):
+            said = {"computing": error.what, "since": error.since, "n_before": error.n_before}
+            return Response(json.dumps(said).encode(), status_code=202, media_type="application/json", headers=headers)
+        html = self.renderer.render("computing.html", request=request, computing=error, again_s=AGAIN_S)
+        content = html.encode("utf-8", "backslashreplace")
+        return Response(content, status_code=202, media_type="text/html; charset=utf-8", headers=headers)
 
     def problem_of(self, scope: Scope, error: Exception) -> Problem:
         """Return what an error is for a reader; a bug gets a number, under which the log says more."""

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rankscope.align.policies import Policies
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.history import PRODUCTION, main_system_of
+from rankscope.measures.spec import Measure
+from rankscope.printable import counted
 from rankscope.records import Record
 from rankscope.store import StoredRun
+from rankscope.store.qrels import StoredQrels
+from rankscope.store.scores import data_of_docs
 from rankscope.web.library import Library
 
 
@@ -81,6 +86,35 @@ def challengers_of(of: CollectionRuns, baseline: StoredRun) -> list[StoredRun]:
     """Return the newest runs of all systems that were asked the same queries."""
     newest = (run for run in of.newest.values() if run.number != baseline.number)
     return [run for run in newest if run.queries_sha256 == baseline.queries_sha256]
+
+
+def compute_scores(
+    library: Library, runs: Sequence[StoredRun], labels: StoredQrels, measures: Sequence[Measure], policies: Policies
+) -> bool:
+    """Score runs, which the store keeps."""
+    library.store.scores.compute(runs, labels, measures, policies)
+    return True
+
+
+def ensure_scores(
+    library: Library, runs: Sequence[StoredRun], labels: StoredQrels, measures: Sequence[Measure], policies: Policies
+) -> None:
+    """Score what has no scores yet; where that is much, `StillComputingError` is raised until it is done."""
+    known = [measure for measure in measures if not data_of_docs(measure)]
+    lacking = library.store.scores.lacking(runs, labels, known, policies)
+    if not lacking or library.store.read_only:  # of a store that can only be read, the pages themselves score
+        return
+    named = ", ".join(measure.name for measure in known)
+    library.large(
+        ("scores", tuple(sorted(lacking)), labels.number, named, policies),
+        compute_scores,
+        [run for run in runs if run.number in lacking],
+        labels,
+        known,
+        policies,
+        n_scores=sum(map(len, lacking.values())) * labels.facts["n_queries"],
+        what=f"{named} of {counted(len(lacking), 'run')}",
+    )
 
 
 def latency_of_run(run: StoredRun, name: str) -> float | None:

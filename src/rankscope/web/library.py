@@ -17,15 +17,21 @@ from rankscope.experiment.project import Project
 from rankscope.store import Store
 from rankscope.store import schema as tables
 from rankscope.systems.secrets import Secrets, secrets_in, secrets_of_environment
+from rankscope.web.background import Background
 from rankscope.web.served_project import ServedProject
 
 Built = TypeVar("Built")
-MOST_KEPT = 400
+MOST_KEPT = 200
 """Results that are kept; the one that was not asked for the longest goes first."""
-WATCHED = ("run", "qrels", "comparison", "tag", "target_result", "alert", "judgment", "collection_version")
-"""Tables that are only added to: where none of them has grown, no page has changed."""
-OWN = "comparison"
-"""The one that pages add to themselves."""
+MOST_BYTES = 64 << 20
+"""Of those that were computed in the background, as they came from there; as objects they take a few times that."""
+AT_ONCE = 4_000
+"""Scores of single queries that are looked at while a reader waits; more of them are computed in the background."""
+WATCHED = ("run", "qrels", "tag", "target_result", "alert", "judgment", "collection_version")
+"""Tables that are only added to: where none of them has grown, no page has changed.
+
+Comparisons are not among them: pages make them, and each depends on nothing but what was compared.
+"""
 
 
 class Library:
@@ -36,6 +42,9 @@ class Library:
         self._served = ServedProject(project)
         self.worker: JobWorker | None = None
         """Runs jobs, where this server does so."""
+        self.background: Background | None = None
+        """Computes what takes long, where there is a server whose pages must not wait for it."""
+        self._bytes: OrderedDict[Hashable, int] = OrderedDict()
         self._kept: OrderedDict[Hashable, tuple[dict[str, int | None] | None, Any]] = OrderedDict()
         self._building: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -66,6 +75,8 @@ class Library:
         """End what runs beside the server, and close the store."""
         if self.worker is not None:
             self.worker.stop()
+        if self.background is not None:
+            self.background.close()
         if "asker" in self.__dict__:
             self.asker.close()
         self.store.close()
@@ -85,19 +96,10 @@ class Library:
             self.worker.wake()
 
     def state(self) -> dict[str, int | None]:
-        """Return the newest row of each table, so another value as soon as anything was added to the store."""
+        """Return the newest row of each table, so another value as soon as anything that pages show was added."""
         newest = [sa.select(sa.func.max(tables.metadata.tables[name].c.id)).scalar_subquery() for name in WATCHED]
         with self.store.reading() as connection:
             return dict(zip(WATCHED, connection.execute(sa.select(*newest)).one(), strict=True))
-
-    def state_of_built(self, before: dict[str, int | None]) -> dict[str, int | None]:
-        """Return the state of the store that something was built in.
-
-        Building keeps comparisons, which are in it then. Whatever else was added meanwhile may not be: then it is built
-        again the next time.
-        """
-        after = self.state()
-        return after if {**after, OWN: before[OWN]} == before else before
 
     def cached(self, key: Hashable, build: Callable[[], Built], *, lasting: bool = False) -> Built:
         """Return what `build` returns, from before where the store has not changed since.
@@ -114,14 +116,47 @@ class Library:
             if found is None or found[0] != state:
                 with collect_notes() as notes:
                     built = build()
-                found = None if state is None else self.state_of_built(state), (built, tuple(notes))
+                found = state, (built, tuple(notes))
             with self._lock:
-                self._kept[key] = found
-                self._kept.move_to_end(key)
-                while len(self._kept) > MOST_KEPT:
-                    oldest, _ = self._kept.popitem(last=False)
-                    self._building.pop(oldest, None)
+                self._keep(key, found)
         kept: Built
         kept, noted = found[1]
         give_warning(*noted)
         return kept
+
+    def large(self, key: Hashable, task: Callable[..., Built], *arguments: Any, n_scores: int, what: str) -> Built:
+        """Return what `task(library, *arguments)` returns, which depends on nothing but its key, from before or now.
+
+        Where it looks at very many scores of queries, it is computed in the background, and `StillComputingError` says
+        so until it is there: no reader waits for it, and none sees something else in its place. `task` is a function
+        of a module, and what it takes and returns can be pickled. `what` says on pages what is computed.
+        """
+        if self.background is None or n_scores <= AT_ONCE:
+            return self.cached(key, lambda: task(self, *arguments), lasting=True)
+        with self._lock:
+            found = self._kept.get(key)
+        if found is None:
+            computed = self.background.result(key, what, task, arguments)
+            found = None, (computed.value, computed.notes)
+            with self._lock:
+                self._bytes[key] = computed.n_bytes
+        with self._lock:
+            self._keep(key, found)
+        kept: Built
+        kept, noted = found[1]
+        give_warning(*noted)
+        return kept
+
+    def _keep(self, key: Hashable, found: tuple[dict[str, int | None] | None, Any]) -> None:
+        self._kept[key] = found
+        self._kept.move_to_end(key)
+        if key in self._bytes:
+            self._bytes.move_to_end(key)
+        while len(self._kept) > MOST_KEPT:
+            self._drop(next(iter(self._kept)))
+        while len(self._bytes) > 1 and sum(self._bytes.values()) > MOST_BYTES:
+            self._drop(next(iter(self._bytes)))
+
+    def _drop(self, key: Hashable) -> None:
+        for kept in (self._kept, self._building, self._bytes):
+            kept.pop(key, None)

@@ -24,7 +24,7 @@ from rankscope.stats.units import paired_differences
 from rankscope.store import StoredRun
 from rankscope.store.qrels import StoredQrels
 from rankscope.store.scores import StoredScores, data_of_docs
-from rankscope.web.chosen import CollectionRuns, challengers_of, collection_runs, usual_baseline
+from rankscope.web.chosen import CollectionRuns, challengers_of, collection_runs, ensure_scores, usual_baseline
 from rankscope.web.library import Library
 
 SEEN_DOCS = 10
@@ -168,6 +168,8 @@ def default_second(library: Library, of: CollectionRuns, first: StoredRun, label
     measure, policies = measure_with_margin(library.store, of.runs).measure, policies_of(others[-1])
     sign = -1 if measure.spec.better == "lower" else 1
 
+    ensure_scores(library, others, labels, [measure], policies)
+
     def best() -> StoredRun:
         means = library.store.scores.means(others, labels, measure, policies)
         of_run = {number: summary.mean for number, summary in means.items()}
@@ -197,12 +199,18 @@ class QueryScores(Record, eq=False):
 
 
 def scores_of_runs(library: Library, chosen: ChosenRuns) -> QueryScores:
+    ensure_scores(library, chosen.runs, chosen.labels, measures_looked_at(chosen), chosen.policies)
     return library.cached(("query scores", *chosen.key), lambda: read_scores(library, chosen))
 
 
-def read_scores(library: Library, chosen: ChosenRuns) -> QueryScores:
+def measures_looked_at(chosen: ChosenRuns) -> tuple[Measure, ...]:
+    """Return the measure that is shown, and those that tell of which queries nothing was found, or much is unjudged."""
     k = chosen.measure.options.get("k") or SEEN_DOCS
-    measures = (chosen.measure, parse_measure(NOTHING_FOUND), parse_measure(f"Unjudged@{k}"))
+    return (chosen.measure, parse_measure(NOTHING_FOUND), parse_measure(f"Unjudged@{k}"))
+
+
+def read_scores(library: Library, chosen: ChosenRuns) -> QueryScores:
+    k, measures = chosen.measure.options.get("k") or SEEN_DOCS, measures_looked_at(chosen)
     repetitions = library.store.runs.repetitions(chosen.runs)
     every_run = [each for run in chosen.runs for each in repetitions[run.number]]
     library.store.scores.compute(every_run, chosen.labels, measures, chosen.policies)  # each run is read once

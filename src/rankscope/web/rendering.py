@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache, partial
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +16,8 @@ from litestar import Request
 from markupsafe import Markup, escape
 
 from rankscope._version import __version__
+from rankscope.measures.registry import REGISTRY
+from rankscope.native import kernel
 from rankscope.printable import UNSAFE, counted, listed, printable
 from rankscope.records import Options
 from rankscope.report import document as doc
@@ -28,6 +31,16 @@ from rankscope.web.address import address, state_without
 STATIC = files("rankscope.web").joinpath("static")
 STYLE = "rankscope.css"
 UNDEFINED = "\u2013"
+FIRST_NEEDED = (
+    "rankscope.report.charts.lines",
+    "rankscope.report.charts.maps",
+    "rankscope.report.charts.trend",
+    "rankscope.report.charts.waterfall",
+    "rankscope.report.over_time",
+    "rankscope.report.render.forest",
+    "rankscope.report.render.lists",
+)
+"""Modules that are loaded when something is drawn."""
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -89,6 +102,15 @@ class Renderer:
             "tone": tone,
             "code": code,
         }
+
+    def load(self) -> None:
+        """Load what the first page of each kind would have to: templates, and what they are made of."""
+        for name in FIRST_NEEDED:
+            import_module(name)
+        kernel()
+        list(REGISTRY)  # every measure of every package
+        for name in self.environment.list_templates():
+            self.environment.get_template(name)
 
     def render(
         self, template: str, *, request: Request[Any, Any, Any] | None, in_site: bool = False, **values: Any

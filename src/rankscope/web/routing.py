@@ -21,13 +21,17 @@ from rankscope.errors import collect_notes
 from rankscope.records import Options, Record, field_docs, inline_schema, json_schema, to_json
 from rankscope.report.document import Report
 from rankscope.web.address import default_of, options_in
+from rankscope.web.background import StillComputingError
 from rankscope.web.exporting import FORMS, MEDIA_TYPES, ExportForm, export, file_name, parts_of
 from rankscope.web.library import Library
 from rankscope.web.security import Identity, Role
 
 Asked = TypeVar("Asked", bound=Options)
+Built = TypeVar("Built")
 Taken_contra = TypeVar("Taken_contra", bound=Options, contravariant=True)
 JSON, HTML = "application/json", "text/html; charset=utf-8"
+PATIENCE_S = 0.1
+"""How long a reader waits for what is being computed, before a page says that it is."""
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
@@ -81,8 +85,10 @@ def handlers_of(route: PageRoute[Any], library: Library, render: Callable[..., s
         return await run_sync(page_response, request)
 
     def page_response(request: Request[Any, Any, Any]) -> Response[bytes]:
-        known = template_values(route, library, options_of(route, request))
-        tag = tag_of(to_json(known["page"]), known["notes"], request.url, identity_of(request), library.store.read_only)
+        known = patiently(lambda: template_values(route, library, options_of(route, request)))
+        tag = tag_of(
+            content_of(known["page"]), known["notes"], request.url, identity_of(request), library.store.read_only
+        )
         if (styles := STYLES.known(tag)) is not None and is_known_to_sender(request, tag):
             return Response(b"", status_code=304, media_type=HTML, headers={"etag": tag, **VARIES, **styles})
         html = render(route.template, request=request, **known)
@@ -100,7 +106,7 @@ def handlers_of(route: PageRoute[Any], library: Library, render: Callable[..., s
 
     def json_response(request: Request[Any, Any, Any]) -> Response[bytes]:
         with collect_notes():  # the records that need them hold the notes themselves
-            page = route.build(library, options_of(route, request))
+            page = patiently(lambda: route.build(library, options_of(route, request)))
         content = to_json(page, indent=1).encode()
         headers = {"etag": tag_of(content), **VARIES}
         if is_known_to_sender(request, headers["etag"]):
@@ -109,6 +115,15 @@ def handlers_of(route: PageRoute[Any], library: Library, render: Callable[..., s
 
     exports = [] if route.report is None else [export_handler(route, library, form) for form in FORMS]
     return [show_page, show_json, *exports]
+
+
+def patiently(build: Callable[[], Built]) -> Built:
+    """Return what is built; where something is still being computed, a moment later, and then no more."""
+    try:
+        return build()
+    except StillComputingError as waiting:
+        waiting.wait(PATIENCE_S)
+    return build()
 
 
 def template_values(route: PageRoute[Any], library: Library, asked: Options) -> dict[str, Any]:
@@ -142,7 +157,7 @@ def export_handler(route: PageRoute[Any], library: Library, form: ExportForm) ->
         asked = options_of(route, request)
         which = options_in(ExportOptions, request.scope["query_string"].decode("latin-1"))
         with collect_notes():
-            report = route.report(route.build(library, asked)) if route.report is not None else None
+            report = route.report(patiently(lambda: route.build(library, asked))) if route.report is not None else None
         if report is None:
             raise NotFoundException("There is nothing on this page yet that could be exported.")
         headers = {"content-disposition": f'attachment; filename="{file_name(route.path, form)}"'}
@@ -176,6 +191,14 @@ def tag_of(*parts: object) -> str:
     for part in parts:
         digest.update(b"\0" + (part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")))
     return f'W/"{digest.hexdigest()[:32]}"'
+
+
+def content_of(page: Record) -> bytes:
+    """Return what stands on a page as bytes; halves of characters and rare types take the slower way."""
+    try:
+        return msgspec.json.encode(page)
+    except (TypeError, ValueError):
+        return to_json(page).encode("utf-8", "surrogatepass")
 
 
 def is_known_to_sender(request: Request[Any, Any, Any], tag: str) -> bool:

@@ -21,6 +21,7 @@ from rankscope.progress import Progress
 from rankscope.records import Options
 from rankscope.store import Store, open_store
 from rankscope.store.engine import StoreLocation, find_store, location_of, may_write
+from rankscope.web.background import Background
 from rankscope.web.library import Library
 
 if TYPE_CHECKING:
@@ -167,12 +168,14 @@ class PageServer:
                 on_start()
 
         library = self.library
+        library.background = Background(library.store.location, read_only=library.store.read_only)
         if library.project is not None and not library.store.read_only:
             library.worker = JobWorker(library.store, library.project.file)
             library.worker.start()
         try:
             Server(server_config(self.app)).run(sockets=[self.listener])
         finally:
+            library.background.close()
             if library.worker is not None:
                 library.worker.stop()
 

@@ -15,6 +15,7 @@ from rankscope.records import Options, Record
 from rankscope.report.document import Mark, VerdictBlock
 from rankscope.store.runs import StoredRun
 from rankscope.store.schema import collection, collection_version
+from rankscope.web.chosen import collection_runs
 from rankscope.web.library import Library
 
 SHOWN_VALUES = 12
@@ -103,7 +104,15 @@ def collections_page(library: Library, asked: CollectionsOptions) -> Collections
     lines = library.cached(("collections", tuple(wanted)), lambda: tuple(line_of(library, name) for name in wanted))
     details = None
     if len(wanted) == 1:
-        details = library.cached(("collection", wanted[0]), lambda: details_of(library, wanted[0]))
+        of = collection_runs(library, wanted[0])
+        labels = library.store.qrels.list(name=of.name)
+        details = library.large(
+            ("collection", of.name, tuple(run.number for run in of.newest.values()), *(each.number for each in labels)),
+            details_of,
+            of.name,
+            n_scores=lines[0].n_queries * len(of.newest),
+            what=f"what is odd about {of.name}",
+        )
     return CollectionsPage(
         collections=names,
         collection=asked.collection,

@@ -10,8 +10,7 @@ from msgspec import Meta
 
 from rankscope import records
 from rankscope.comparison.records import Comparison, PairResult, QueryGroup
-from rankscope.data.queries import QueryTable
-from rankscope.errors import RankscopeError
+from rankscope.errors import RankscopeError, UnfinishedError
 from rankscope.experiment.history import MeasureWithMargin, measure_with_margin, policies_of
 from rankscope.experiment.stored_comparison import (
     StoredQuestion,
@@ -22,6 +21,7 @@ from rankscope.experiment.stored_comparison import (
     with_fewer_docs,
 )
 from rankscope.measures.scoring import DEFAULT_MEASURES
+from rankscope.printable import counted, listed
 from rankscope.records import Options, Record
 from rankscope.report import comparison as report
 from rankscope.report import comparison_pair as parts
@@ -200,17 +200,70 @@ def compare_report(page: ComparePage) -> doc.Report | None:
     )
 
 
+class QueryFacts(Record):
+    """How many queries there are, and by what they can be divided."""
+
+    n: int
+    strata: tuple[StratumChoice, ...]
+    n_languages: int
+
+
+class PageQuestion(Record, eq=False):
+    """A page without an answer, and what is asked; None where nothing can be."""
+
+    page: ComparePage
+    question: StoredQuestion | None = None
+
+
 def compare_page(library: Library, asked: ComparePageOptions) -> ComparePage:
     """Say which system is better than a baseline, by how much, and where the difference sits."""
     known = collection_runs(library, asked.collection).name  # with and without its name, it is one page
     named = records.replace(asked, collection=known)
-    return library.cached(("compare", named), lambda: build_page(library, named))
+    begun = library.cached(("compare", named), lambda: begin_page(library, named))
+    page, question = begun.page, begun.question
+    if question is None:
+        return page
+    numbers = tuple((name, run.number) for name, run in question.runs.items())
+    baseline = page.baseline if question.baseline is None else question.baseline
+    found = library.large(  # it depends on runs and judgments that never change
+        ("compared", named, question.measure.name, question.margin, baseline, numbers, question.labels.number),
+        compute_findings,
+        question,
+        named,
+        n_scores=len(numbers) * page.n_queries,
+        what=f"the comparison of {listed([name for name, _ in numbers])} on {counted(page.n_queries, 'query')}",
+    )
+    if isinstance(found, Refusal):
+        return records.replace(page, refused=found, n_not_shown=0)
+    done = records.replace(
+        page,
+        comparison=found.comparison,
+        to_judge=found.to_judge,
+        quality_latency=found.quality_latency,
+        pairs=found.pairs,
+    )
+    done.__dict__["view"] = found.view
+    return done
 
 
-def build_page(library: Library, asked: ComparePageOptions) -> ComparePage:
+def compute_findings(library: Library, question: StoredQuestion, asked: ComparePageOptions) -> Findings | Refusal:
+    """Return what is found, or why these runs cannot be compared."""
+    try:
+        return findings_of(compare_stored(library.store, question), question.runs, asked)
+    except UnfinishedError:  # a disk is full, or another program is in the way: that may be otherwise soon
+        raise
+    except RankscopeError as error:
+        return refusal_of(error)
+
+
+def refusal_of(error: RankscopeError) -> Refusal:
+    return Refusal(error.message, error.hint or "", "the same queries" in error.message)
+
+
+def begin_page(library: Library, asked: ComparePageOptions) -> PageQuestion:
     of = collection_runs(library, asked.collection)
     if not of.runs:
-        return ComparePage(collections=(), collection="")
+        return PageQuestion(ComparePage(collections=(), collection=""))
     decides = measure_with_margin(library.store, of.runs, asked.measure or None)
     measure = decides.measure
     page = ComparePage(
@@ -222,28 +275,31 @@ def build_page(library: Library, asked: ComparePageOptions) -> ComparePage:
     )
     try:
         baseline, runs, n_not_shown = chosen_runs(library, of, asked)
-        table = query_table_of(library.store.texts.queries(baseline.queries_sha256))
-        page = with_choices(page, of, baseline, runs, table)
-        question = question_of(library, baseline, runs, decides, asked)
-        numbers = tuple((name, run.number) for name, run in question.runs.items())
-        found = library.cached(  # it depends on runs and judgments that never change
-            ("compared", asked, measure.name, question.margin, baseline.number, numbers, question.labels.number),
-            lambda: findings_of(compare_stored(library.store, question), question.runs, asked),
-            lasting=True,
-        )
+        queries = query_facts(library, baseline.queries_sha256)
+        page = records.replace(with_choices(page, of, baseline, runs, queries), n_not_shown=n_not_shown)
+        return PageQuestion(page, question_of(library, baseline, runs, decides, asked))
     except RankscopeError as error:
-        refusal = Refusal(error.message, error.hint or "", "the same queries" in error.message)
-        return records.replace(page, refused=refusal)
-    done = records.replace(
-        page,
-        n_not_shown=n_not_shown,
-        comparison=found.comparison,
-        to_judge=found.to_judge,
-        quality_latency=found.quality_latency,
-        pairs=found.pairs,
+        return PageQuestion(records.replace(page, refused=refusal_of(error)))
+
+
+def query_facts(library: Library, queries_sha256: str) -> QueryFacts:
+    """Return what must be known of queries to ask about them; these never change."""
+    return library.cached(
+        ("query facts", queries_sha256), lambda: read_query_facts(library, queries_sha256), lasting=True
     )
-    done.__dict__["view"] = found.view
-    return done
+
+
+def read_query_facts(library: Library, queries_sha256: str) -> QueryFacts:
+    table = query_table_of(library.store.texts.queries(queries_sha256))
+    strata = [
+        StratumChoice(name, value, n)
+        for name, values in strata_in(table).items()
+        if len(values) <= MOST_VALUES
+        for value, n in values.items()
+    ]
+    language = table.language
+    n_languages = 0 if language is None else len(set(map(str, table.attributes[language].values())))
+    return QueryFacts(len(table), tuple(strata), n_languages)
 
 
 def chosen_runs(
@@ -264,7 +320,7 @@ def chosen_runs(
     if given:
         return baseline, unique([baseline, *given]), 0
     same = challengers_of(of, baseline)
-    n_queries = len(library.store.texts.queries(baseline.queries_sha256)) or 1
+    n_queries = query_facts(library, baseline.queries_sha256).n or 1
     most = max(2, min(MOST_SYSTEMS, MOST_SCORES // n_queries)) - 1
     n_others = sum(run.number != baseline.number for run in of.newest.values())
     return baseline, [baseline, *same[:most]], n_others - len(same[:most])
@@ -287,26 +343,19 @@ def choice_of(name: str, run: StoredRun, of: CollectionRuns, *, chosen: bool = T
 
 
 def with_choices(
-    page: ComparePage, of: CollectionRuns, baseline: StoredRun, runs: Sequence[StoredRun], table: QueryTable
+    page: ComparePage, of: CollectionRuns, baseline: StoredRun, runs: Sequence[StoredRun], queries: QueryFacts
 ) -> ComparePage:
     named = names_of_runs(runs)
     numbers = {run.number for run in runs}
     chosen = [choice_of(name, run, of) for name, run in named.items()]
     others = [each for each in page.systems if each.run not in numbers]
-    strata = [
-        StratumChoice(name, value, n)
-        for name, values in strata_in(table).items()
-        if len(values) <= MOST_VALUES
-        for value, n in values.items()
-    ]
-    language = table.language
     return records.replace(
         page,
         baseline=next(name for name, run in named.items() if run.number == baseline.number),
         systems=(*chosen, *others),
-        strata=tuple(strata),
-        n_queries=len(table),
-        languages=language is not None and len(set(map(str, table.attributes[language].values()))) > 1,
+        strata=queries.strata,
+        n_queries=queries.n,
+        languages=queries.n_languages > 1,
     )
 
 

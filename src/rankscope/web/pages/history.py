@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rankscope.experiment.history import SHOWN_CHANGES, History, history_of
-from rankscope.records import Options, Record
+from rankscope.experiment.history import SHOWN_CHANGES, History, history_of, measure_with_margin, policies_of
+from rankscope.records import Options, Record, replace
 from rankscope.report.document import Report
 from rankscope.report.history import report_of
-from rankscope.web.choices import known_measures, newest_collection
+from rankscope.store import StoredRun
+from rankscope.web.choices import known_measures
+from rankscope.web.chosen import CollectionRuns, collection_runs
 from rankscope.web.library import Library
 
 NEWEST = 30
@@ -45,25 +48,61 @@ class HistoryPage(Record):
 
 def history_page(library: Library, asked: HistoryOptions) -> HistoryPage:
     """Show every stored run under the judgments of today, and what the judgments have changed."""
-    store = library.store
-    collections = store.runs.collections()
-    name = asked.collection or newest_collection(library)
-    if name is None:
+    of = collection_runs(library, asked.collection or "")
+    if not of.runs:
         return HistoryPage((), None, (), (), None)
+    history = read_history(
+        library, of, measure=asked.measure, systems=asked.system, last=asked.last or None, n_changes=SHOWN_CHANGES
+    )
+    systems = tuple(dict.fromkeys(run.system for run in of.runs))
+    return HistoryPage(of.collections, of.name, known_measures(library, of.name, history.measure), systems, history)
 
-    def build() -> History:
-        return history_of(
-            store,
-            collection=name,
-            measure=asked.measure,
-            systems=asked.system,
-            last=asked.last or None,
-            n_changes=SHOWN_CHANGES,
-        )
 
-    history = library.cached(("history", asked), build)
-    systems = dict.fromkeys(run.system for run in store.runs.list(collection=name))
-    return HistoryPage(collections, name, known_measures(library, name, history.measure), tuple(systems), history)
+def read_history(
+    library: Library,
+    of: CollectionRuns,
+    *,
+    measure: str | None,
+    systems: Sequence[str],
+    last: int | None,
+    n_changes: int,
+) -> History:
+    """Return a history, from before where nothing in it has changed; what takes long is computed in the background."""
+    store = library.store
+    decides = measure_with_margin(store, of.runs, measure)
+    labels = store.qrels.find(of.name)
+    n_queries, n_lacking = labels.facts["n_queries"], 0
+    asked = {"collection": of.name, "measure": measure, "systems": tuple(systems), "last": last, "n_changes": n_changes}
+    if all(system in of.newest for system in systems):  # others are refused at once
+        wanted = [run for run in of.runs if not systems or run.system in systems]
+        shown = [run for group in by_system(wanted) for run in group[-last if last else None :]]
+        n_lacking = len(store.scores.lacking(shown, labels, [decides.measure], policies_of(of.runs[-1])))
+    state = library.state()
+    history = library.large(
+        (
+            "history",
+            *asked.values(),
+            decides.measure.name,
+            decides.margin,
+            *(state[name] for name in ("run", "qrels", "tag", "collection_version")),
+        ),
+        compute_history,
+        asked,
+        n_scores=n_queries * (n_lacking + (2 * n_changes + 2 if n_changes else 0)),
+        what=f"the history of {of.name} by {decides.measure.name}",
+    )
+    return replace(history, n_looks=store.comparisons.n_looks(of.runs[-1].queries_sha256))
+
+
+def by_system(runs: Sequence[StoredRun]) -> list[list[StoredRun]]:
+    groups: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        groups.setdefault(run.system, []).append(run)
+    return list(groups.values())
+
+
+def compute_history(library: Library, asked: dict[str, Any]) -> History:
+    return history_of(library.store, **asked)
 
 
 def history_report(page: HistoryPage) -> Report | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rankscope.comparison.records import Comparison, PairResult, QueryGroup
 from rankscope.comparison.verdict import interval_words, with_sign
 from rankscope.experiment.alerts import subject_of
-from rankscope.experiment.history import PRODUCTION, History, HistoryPoint, history_of, measure_with_margin
+from rankscope.experiment.history import PRODUCTION, History, HistoryPoint, measure_with_margin
 from rankscope.printable import counted, printable
 from rankscope.records import Options, Record
 from rankscope.report import comparison as comparison_report
@@ -20,6 +20,7 @@ from rankscope.web.address import address
 from rankscope.web.chosen import CollectionRuns, collection_runs, latency_of_run
 from rankscope.web.library import Library
 from rankscope.web.pages.compare import ComparePage, ComparePageOptions, compare_page
+from rankscope.web.pages.history import read_history
 from rankscope.web.pages.targets import TargetLine, TargetsOptions, targets_page
 
 TREND_POINTS = 12
@@ -181,22 +182,8 @@ def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
 
 def trend_of(library: Library, of: CollectionRuns, systems: Sequence[str], *, n_changes: int) -> History:
     """Return the newest runs of some systems, under the judgments of today."""
-    shown = tuple(run.number for name in systems for run in [r for r in of.runs if r.system == name][-TREND_POINTS:])
-    tags = tuple((number, of.tags[number]) for number in shown if number in of.tags)
-    labels = library.store.qrels.find(of.name)
-    decides = measure_with_margin(library.store, of.runs)
-    return library.cached(
-        ("trend", of.name, shown, tags, labels.number, decides.measure.name, decides.margin, n_changes),
-        lambda: history_of(
-            library.store,
-            collection=of.name,
-            measure=decides.measure.name,
-            systems=systems,
-            last=TREND_POINTS,
-            n_changes=n_changes,
-        ),
-        lasting=True,
-    )
+    measure = measure_with_margin(library.store, of.runs).measure.name
+    return read_history(library, of, measure=measure, systems=systems, last=TREND_POINTS, n_changes=n_changes)
 
 
 def largest_group(comparison: Comparison) -> QueryGroup:

@@ -45,6 +45,7 @@ from rankscope.report.table import Cell, Table
 from rankscope.store import StoredRun
 from rankscope.store.qrels import StoredQrels
 from rankscope.store.scores import data_of_docs
+from rankscope.web.chosen import ensure_scores
 from rankscope.web.library import Library
 from rankscope.web.lists import LONGEST_QUERY, texts_of
 from rankscope.web.pages.query import value_text
@@ -171,9 +172,16 @@ def make_page(library: Library, asked: RunPageOptions) -> RunPage:
     measure = measure_with_margin(store, [run], asked.measure or None).measure
     if data_of_docs(measure) and not asked.measure:  # the store cannot compute it again
         measure = parse_measure(DEFAULT_MEASURE)
+    ensure_scores(library, [run], labels, [measure, parse_measure(FIRST_RELEVANT)], policies_of(run))
     summary = store.scores.means([run], labels, measure, policies_of(run))[run.number]
-    diagnosis = library.cached(
-        ("diagnosis", run.number, labels.number, measure.name), lambda: diagnosis_of_run(library, run, labels, measure)
+    diagnosis = library.large(
+        ("diagnosis", run.number, labels.number, measure.name, library.state()["run"]),  # runs bring words of docs
+        diagnosis_of_run,
+        run,
+        labels,
+        measure,
+        n_scores=labels.facts["n_queries"],
+        what=f"the diagnosis of run {run.number}",
     )
     before, after = near_runs(library, run)
     failures = tuple(failed_queries(library, run))

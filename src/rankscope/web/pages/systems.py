@@ -25,7 +25,7 @@ from rankscope.stats.interval import mean_interval
 from rankscope.store import StoredRun
 from rankscope.web.charts import MappedSystem, quality_latency_figure
 from rankscope.web.choices import known_measures
-from rankscope.web.chosen import CollectionRuns, collection_runs, latency_of_run
+from rankscope.web.chosen import CollectionRuns, collection_runs, ensure_scores, latency_of_run
 from rankscope.web.library import Library
 from rankscope.web.pages.compare import MOST_VALUES, StratumChoice
 
@@ -189,6 +189,7 @@ def system_lines(
     """Yield the newest run of each system with its mean over some queries, under the judgments of today."""
     store = library.store
     labels, policies = store.qrels.find(of.name), policies_of(next(iter(runs.values())))
+    ensure_scores(library, list(runs.values()), labels, [measure], policies)
     means = store.scores.means(list(runs.values()), labels, measure, policies)
     scored = store.scores.read([means[run.number] for run in runs.values()])
     n_runs = {name: sum(run.system == name for run in of.runs) for name in runs}

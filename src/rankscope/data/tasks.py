@@ -49,7 +49,7 @@ class Guideline(Record):
 
 
 class TaskPlan(Record, kw_only=True):
-    """What a task is made of; it stays as it is, but for the guideline, `overlap` and the docs, which can be extended."""
+    """What a task is made of; it stays as it is, but for the number of raters of each doc and of docs, which may grow."""
 
     mode: TaskMode = "docs"
     pool: PoolKind = "top"
@@ -68,7 +68,7 @@ class TaskPlan(Record, kw_only=True):
     gold_share: float = 0.0
     """The share of a rater's docs that are gold: their grade is known, and the rater is checked against it."""
     repeat_share: float = 0.05
-    """The share of docs that a rater is shown twice, to compare a rater with themselves; of lists, with sides swapped."""
+    """The share of docs that a rater is shown twice, to compare what they say; of lists, the sides are swapped."""
     blind: bool = True
     """Whether raters see neither systems nor ranks."""
     rule: LabelRule = "lower median"
@@ -100,7 +100,7 @@ class Task(Record, kw_only=True):
 
 
 class TaskItem(Record, kw_only=True):
-    """A doc to judge. In `lists` a query whose lists are to judge (then `doc` is empty), and the docs of these lists."""
+    """A doc to judge; in `lists` a query whose lists are to judge (then `doc` is empty), or a doc of these lists."""
 
     number: int
     query: str

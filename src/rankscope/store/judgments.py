@@ -32,7 +32,7 @@ from rankscope.records import Record, from_builtins, replace
 from rankscope.store.blobs import AT_A_TIME, insert_all_new, insert_if_new
 from rankscope.store.labels import RULES, QueryDoc, grades_by_rater, label_docs
 from rankscope.store.qrels import LabelKind, StoredQrels
-from rankscope.store.schema import canonical_json, guideline, judgment
+from rankscope.store.schema import canonical_json, guideline, judgment, state_sha256
 from rankscope.store.turns import GroupCommit
 
 if TYPE_CHECKING:
@@ -243,6 +243,7 @@ def judgment_row(each: SingleJudgment, now: str) -> dict[str, Any]:
         "guideline_sha256": each.guideline,
         "value": judgment_record(each),
         "stored": now,
+        "state_sha256": state_sha256(each.task or "", each.rater, each.query, None if is_choice(each) else each.doc),
     }
 
 

@@ -49,7 +49,7 @@ class Guideline(Record):
 
 
 class TaskPlan(Record, kw_only=True):
-    """What a task is made of; it stays as it is, but for the number of raters of each doc and of docs, which may grow."""
+    """What a task is made of; it stays as it is, but for how many docs there are, and raters of each."""
 
     mode: TaskMode = "docs"
     pool: PoolKind = "top"

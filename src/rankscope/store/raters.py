@@ -45,8 +45,13 @@ class RaterTable:
             made = sa.select(rater_table).where(rater_table.c.token_sha256 == row["token_sha256"])
             return rater_of(connection.execute(made).one()), token
 
-    def by_token(self, token: str) -> tuple[TaskRater, Task] | None:
-        """Return the rater of a link, also of one that was revoked, with the task; None where there is no such link."""
+    def by_token(self, token: str) -> TaskRater | None:
+        """Return the rater of a link, also of one that was revoked; None where there is no such link."""
+        found = self.with_task(token)
+        return None if found is None else found[0]
+
+    def with_task(self, token: str) -> tuple[TaskRater, Task] | None:
+        """As `by_token`, with the task."""
         if len(token) > LONGEST_TOKEN:
             return None
         wanted = sa.select(rater_table).where(rater_table.c.token_sha256 == text_sha256(token))

@@ -115,8 +115,8 @@ def note_states(connection: sa.Connection) -> None:
 def state_of(row: sa.Row[tuple[str, ...]]) -> str:
     said = json.loads(row.value)
     is_choice = said["choice"] and said["grade"] is None and not said["flag"]
-    names = [unescaped(name) for name in (row.task, row.rater, row.query)]
-    names.append(None if is_choice else unescaped(row.doc))
+    doc = None if is_choice else unescaped(row.doc)
+    names = [*(unescaped(name) for name in (row.task, row.rater, row.query)), doc]
     content = json.dumps(names, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(content.encode()).hexdigest()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import sqlalchemy as sa
 
 from rankscope.data.judgments import SingleJudgment
-from rankscope.data.tasks import Preference, TaskRater
+from rankscope.data.tasks import Preference, Task, TaskRater, again_name
 from rankscope.records import Record
 from rankscope.store.blobs import insert_all_new
 from rankscope.store.judgments import judgment_row, prepared
@@ -47,6 +47,28 @@ class StateAnswer(Record):
     value: dict[str, Any] | None
 
 
+class RaterRow(Record):
+    """What somebody said last of a doc, or of which doc of a query they would choose."""
+
+    query: str
+    doc: str
+    first: int
+    """The number of the first row on it; it stays, whatever is said later."""
+    value: dict[str, Any]
+
+
+class JudgedRow(Record):
+    """Whether a rater has judged a doc."""
+
+    query: str
+    doc: str
+    rater: str
+    first: int
+    """As in RaterRow."""
+    done: bool
+    """Whether there is a grade, or the rater cannot tell."""
+
+
 class SaveTable:
     """What raters save, as `store.saves`."""
 
@@ -64,6 +86,36 @@ class SaveTable:
         """As `keep_judgment`, for one of two lists."""
         row = preference_row(prepared_preference(said), self.store.clock())
         return self._preferences.add(WaitingState(row, replaces, rater.number))
+
+    def of_rater(self, task: Task, rater: TaskRater, *, query: str | None = None) -> tuple[list[RaterRow], ...]:
+        """Return what a rater said last, of each doc; in two lists: the first time, and of docs that came again."""
+        wanted = sa.select(*(judgment.c[name] for name in ("id", "task", "query", "doc", "state_sha256", "value")))
+        wanted = wanted.where(judgment.c.collection == task.collection, judgment.c.rater == rater.key)
+        if query is not None:
+            wanted = wanted.where(judgment.c.query == query)
+        names = (str(task.number), again_name(str(task.number)))
+        found: dict[str, dict[str, RaterRow]] = {name: {} for name in names}
+        with self.store.reading() as connection:
+            for row in connection.execute(wanted.where(judgment.c.task.in_(names)).order_by(judgment.c.id)):
+                rows = found[row.task]
+                known = rows.get(row.state_sha256)
+                first = row.id if known is None else known.first
+                rows[row.state_sha256] = RaterRow(row.query, row.doc, first, row.value)
+        return tuple(list(rows.values()) for rows in found.values())
+
+    def judged(self, task: Task) -> list[JudgedRow]:
+        """Return which docs of a task all raters have judged, without reading what they said."""
+        names = ("id", "query", "doc", "rater", "grade", "status", "state_sha256")
+        wanted = sa.select(*(judgment.c[name] for name in names)).order_by(judgment.c.id)
+        own = (judgment.c.collection == task.collection) & (judgment.c.task == str(task.number))
+        found: dict[str, JudgedRow] = {}
+        with self.store.reading() as connection:
+            for row in connection.execute(wanted.where(own)):
+                known = found.get(row.state_sha256)
+                done = row.grade is not None or row.status == "cannot_tell"
+                first = row.id if known is None else known.first
+                found[row.state_sha256] = JudgedRow(row.query, row.doc, row.rater, first, done)
+        return list(found.values())
 
 
 def keep_states(table: sa.Table, connection: sa.Connection, waiting: Sequence[WaitingState]) -> list[StateAnswer]:

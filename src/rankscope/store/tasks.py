@@ -13,6 +13,7 @@ from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_
 from rankscope.records import from_builtins, replace, to_builtins
 from rankscope.store.blobs import AT_A_TIME, insert_all_new
 from rankscope.store.judgments import check_guidelines
+from rankscope.store.schema import guideline as guideline_table
 from rankscope.store.schema import task as task_table
 from rankscope.store.schema import task_item, text_sha256
 
@@ -113,6 +114,12 @@ class TaskTable:
             for at in range(0, len(rows), AT_A_TIME):
                 connection.execute(change, rows[at : at + AT_A_TIME])
 
+    def guideline_text(self, task: Task) -> str:
+        """Return the text that holds now."""
+        wanted = sa.select(guideline_table.c.text).where(guideline_table.c.sha256 == task.guideline)
+        with self.store.reading() as connection:
+            return str(connection.execute(wanted).scalar_one())
+
     def set_guideline(self, task: Task, guideline: str) -> Task:
         """Let what is judged from now on follow another guideline, by its sha256."""
         with self.store.writing() as connection:
@@ -172,8 +179,15 @@ def item_row(task: int, item: TaskItem) -> dict[str, Any]:
 
 
 def item_of(row: Any) -> TaskItem:
-    names = ("query", "doc", "place", "purpose", "gold", "ranks")
-    return from_builtins(TaskItem, {"number": row.id, **{name: getattr(row, name) for name in names}})
+    return TaskItem(
+        number=row.id,
+        query=row.query,
+        doc=row.doc,
+        place=row.place,
+        purpose=row.purpose,
+        gold=row.gold,
+        ranks=row.ranks,
+    )
 
 
 def task_of(row: Any) -> Task:

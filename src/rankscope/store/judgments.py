@@ -108,6 +108,12 @@ class JudgmentTable:
         with self.store.reading() as connection:
             return tuple(stored_judgment(row) for row in connection.execute(wanted))
 
+    def newest(self, task: str) -> int:
+        """Return the number of the newest judgment of a task, 0 where there is none."""
+        wanted = sa.select(sa.func.max(judgment.c.id)).where(judgment.c.task == task)
+        with self.store.reading() as connection:
+            return int(connection.execute(wanted).scalar_one() or 0)
+
     def current(
         self, collection: str, *, task: str | None = None, query: str | None = None
     ) -> tuple[StoredJudgment, ...]:

@@ -75,7 +75,7 @@ def _errors(posterior: Floats, counts: Floats, pseudo_count: float) -> Floats:
     """Return how often each rater gives each grade to docs of each true grade."""
     expected = np.einsum("ij,irk->rjk", posterior, counts) + pseudo_count
     total = expected.sum(axis=2, keepdims=True)
-    return np.divide(expected, total, out=np.zeros_like(expected), where=total > 0)
+    return np.asarray(np.divide(expected, total, out=np.zeros_like(expected), where=total > 0))
 
 
 def _log(shares: Floats) -> Floats:

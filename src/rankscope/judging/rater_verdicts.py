@@ -1,0 +1,319 @@
+"""The verdict of a task under each rater: the same comparison, by the grades of one rater at a time.
+
+Each is made by `compare`, as every other verdict. A rater's comparison knows only what that rater graded, on the
+queries of which the rater graded a doc; labels that the task began with, and gold docs, stay as they are. Beside the
+raters stand the highest and the lowest grade that each doc got.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from rankscope.comparison.compare import compare_runs
+from rankscope.comparison.records import Code, Comparison, PairResult, Verdict
+from rankscope.comparison.request import CompareRequest
+from rankscope.comparison.verdict import MIN_UNITS, WORDS, lowered_for_raters
+from rankscope.data.run import Run
+from rankscope.errors import InputError, RankscopeError
+from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, with_known
+from rankscope.judging.records import LabelRule, Task
+from rankscope.printable import listed
+from rankscope.records import Record, or_nan
+from rankscope.store import Store, StoredQuery, StoredRun
+from rankscope.store.labels import Labels, QueryDoc
+
+LineKind = Literal["rule", "rater", "highest", "lowest"]
+SIDES: dict[Code, int] = {"better": 1, "probably_better": 1, "worse": -1, "probably_worse": -1}
+"""On which side of 0 a verdict claims the difference to be; the others claim none."""
+FEWEST_SYSTEMS = 3
+"""The order of two systems is the sign of their difference, which is there already."""
+
+
+class RaterLine(Record, kw_only=True):
+    """What a pair of systems looks like by some grades: all by the rule, one rater's, the highest or the lowest."""
+
+    name: str
+    kind: LineKind
+    n_queries: int
+    delta: float | None
+    """B minus A."""
+    low: float | None
+    high: float | None
+    level: float
+    code: Code
+    words: str
+    """The verdict in a word or two."""
+    reason: str
+
+    @property
+    def counts(self) -> bool:
+        """Whether there are enough queries for a verdict."""
+        return self.n_queries >= MIN_UNITS and self.code != "not_comparable"
+
+
+class RaterVerdicts(Record, kw_only=True):
+    """Two systems under each rater."""
+
+    a: str
+    b: str
+    measure: str
+    margin: float
+    verdict: Verdict
+    """By the task's rule, lowered where raters show the opposite."""
+    before: Code
+    """What the verdict was before."""
+    main: RaterLine
+    """By the task's rule."""
+    lines: tuple[RaterLine, ...]
+    """Raters, as they were invited, then the highest and the lowest grade of each doc."""
+    against: tuple[str, ...]
+    """Raters whose interval lies on the other side of 0."""
+
+    @property
+    def raters(self) -> tuple[RaterLine, ...]:
+        """Those with enough queries."""
+        return tuple(line for line in self.lines if line.kind == "rater" and line.counts)
+
+    @property
+    def headline(self) -> str:
+        return headline_of(self)
+
+    @property
+    def depends_on_rater(self) -> bool | None:
+        """Whether raters with enough queries see it differently; None where there are not two of them."""
+        sides = {side_of(line.code) for line in self.raters}
+        return None if len(self.raters) < 2 else len(sides) > 1
+
+
+class RaterOrder(Record, kw_only=True):
+    """How a rater's grades order the systems, beside the order by the task's rule."""
+
+    name: str
+    order: tuple[str, ...]
+    """The best mean first."""
+    tau: float | None
+    """Kendall's tau-b of the means; None where all are the same."""
+
+
+class TaskVerdicts(Record, kw_only=True):
+    """All pairs of a task under each rater."""
+
+    pairs: tuple[RaterVerdicts, ...] = ()
+    orders: tuple[RaterOrder, ...] = ()
+    """Of three systems or more."""
+    note: str = ""
+    """Why there is no verdict to look at, or what to know of it."""
+
+
+def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> TaskVerdicts:
+    """Compare the systems of a task by its rule, and by each rater's grades; `names` are what raters are called."""
+    plan = graded.task.plan
+    if not graded.grades:
+        return TaskVerdicts(note="Nothing is graded yet, so there is no verdict.")
+    if len(plan.runs) < 2 or not plan.measure:
+        return TaskVerdicts(note="The task compares no systems, so there is no verdict to look at.")
+    stored = stored_runs(store, graded.task)
+    if lacking := [system for system, number in zip(plan.systems, plan.runs, strict=True) if number not in stored]:
+        return TaskVerdicts(note=f"The store has no run of {listed(lacking)} any more, so nothing can be compared.")
+    runs = {system: store.runs.ranking(stored[number]) for system, number in zip(plan.systems, plan.runs, strict=True)}
+    labels, note = labels_of_rule(graded)
+    try:
+        main = compare_by(graded, runs, labels.grades, all_queries=True)
+    except RankscopeError as error:
+        return TaskVerdicts(note=f"There is no verdict yet: {error}.")
+    given = {rater for grades in graded.grades.values() for rater in grades}
+    by: list[tuple[str, LineKind, dict[QueryDoc, float]]] = [
+        (name, "rater", {pair: grades[key] for pair, grades in graded.grades.items() if key in grades})
+        for key, name in names.items()
+        if key in given
+    ]
+    for kind, pick, name in (
+        ("highest", max, "highest grade of each doc"),
+        ("lowest", min, "lowest grade of each doc"),
+    ):
+        by.append((name, kind, {pair: pick(grades.values()) for pair, grades in graded.grades.items()}))  # type: ignore[arg-type]
+    compared: dict[str, tuple[LineKind, Comparison | str, int]] = {}
+    for name, kind, grades in by:
+        n_queries = len({query for query, _ in grades})
+        try:
+            compared[name] = kind, compare_by(graded, runs, grades, all_queries=kind != "rater"), n_queries
+        except RankscopeError as error:
+            compared[name] = kind, f"{error}.", n_queries
+    return TaskVerdicts(
+        pairs=tuple(under_raters(pair, compared, rule_name(labels.rule)) for pair in main.groups[0].compared),
+        orders=tuple(orders_of(main, compared)) if len(runs) >= FEWEST_SYSTEMS else (),
+        note=note,
+    )
+
+
+def labels_of_rule(graded: TaskGrades) -> tuple[Labels, str]:
+    """Return the labels by the task's rule; where it needs more grades, by the lower median, and that it is so."""
+    try:
+        return labels_of(graded), ""
+    except InputError as error:
+        return labels_of(graded, rule="lower median"), f"Until then the lower median is taken: {error}."
+
+
+def compare_by(
+    graded: TaskGrades, runs: Mapping[str, Run], grades: Mapping[QueryDoc, float], *, all_queries: bool
+) -> Comparison:
+    """Compare by the grades of some docs, beside what was known before of their queries, or of all queries."""
+    plan = graded.task.plan
+    request = CompareRequest(
+        measures=[plan.measure], margin=plan.margin, seed=plan.seed, unjudged="uncertain", order="given"
+    )
+    qrels = qrels_of_pairs(with_known(graded, grades, all_queries=all_queries and plan.pool != "audit"))
+    return compare_runs(qrels, dict(runs), request, on_note=lambda _: None)  # what must be known is in the verdict
+
+
+def under_raters(
+    pair: PairResult, compared: Mapping[str, tuple[LineKind, Comparison | str, int]], rule: str
+) -> RaterVerdicts:
+    same = {
+        name: next(each for each in found.groups[0].compared if (each.a, each.b) == (pair.a, pair.b))
+        for name, (_, found, _) in compared.items()
+        if isinstance(found, Comparison)
+    }
+    lines = tuple(
+        line_of(name, kind, same[name])
+        if not isinstance(found, str)
+        else line_without(name, kind, found, n_queries, pair)
+        for name, (kind, found, n_queries) in compared.items()
+    )
+    opposite = {
+        line.name: same[line.name]
+        for line in lines
+        if line.kind == "rater" and line.counts and lies_opposite(same[line.name], pair)
+    }
+    verdict = pair.final_verdict
+    return RaterVerdicts(
+        a=pair.a,
+        b=pair.b,
+        measure=pair.measure,
+        margin=pair.margin,
+        verdict=lowered_for_raters(verdict, pair, opposite),
+        before=verdict.code,
+        main=line_of(rule, "rule", pair),
+        lines=lines,
+        against=tuple(opposite),
+    )
+
+
+def rule_name(rule: LabelRule) -> str:
+    names = {"only": "all raters", "mean": "mean of all raters, rounded", "max": "highest grade of all raters"}
+    return names.get(rule, f"all raters, {rule}")
+
+
+def line_of(name: str, kind: LineKind, pair: PairResult) -> RaterLine:
+    verdict = pair.final_verdict
+    return RaterLine(
+        name=name,
+        kind=kind,
+        n_queries=pair.n_queries,
+        delta=pair.delta,
+        low=pair.ci.low,
+        high=pair.ci.high,
+        level=pair.ci.level,
+        code=verdict.code,
+        words=WORDS[verdict.code],
+        reason=f"{verdict.text} {verdict.reason}".strip(),
+    )
+
+
+def line_without(name: str, kind: LineKind, problem: str, n_queries: int, pair: PairResult) -> RaterLine:
+    return RaterLine(
+        name=name,
+        kind=kind,
+        n_queries=n_queries,
+        delta=None,
+        low=None,
+        high=None,
+        level=pair.ci.level,
+        code="not_comparable",
+        words=WORDS["not_comparable"],
+        reason=problem,
+    )
+
+
+def lies_opposite(by_rater: PairResult, pair: PairResult) -> bool:
+    """Tell whether the interval by a rater lies on the other side of 0 than the difference itself."""
+    side = math.copysign(1.0, or_nan(pair.delta)) if pair.delta else 0.0
+    low, high = or_nan(by_rater.ci.low), or_nan(by_rater.ci.high)
+    return high < 0 if side > 0 else low > 0 if side < 0 else False
+
+
+def side_of(code: Code) -> int | str:
+    """Return the side that a verdict claims, or the verdict where it claims none."""
+    return SIDES.get(code, code)
+
+
+def headline_of(found: RaterVerdicts) -> str:
+    """Say in a sentence whether the verdict depends on the rater."""
+    raters, main = found.raters, found.main
+    everyone = [line for line in found.lines if line.kind == "rater"]
+    together = f"{found.b} against {found.a}: {WORDS[found.verdict.code]}"
+    if len(raters) < 2:
+        who = (
+            "no rater has"
+            if not raters
+            else f"only {raters[0].name} has"
+            if len(everyone) > 1
+            else "only one rater has"
+        )
+        why = f"{who} graded docs of {MIN_UNITS} queries or more" if len(everyone) > 1 else "there is one rater"
+        return f"{together}; whether that depends on the rater is not known, as {why}."
+    sides = {side_of(line.code) for line in raters}
+    n = f"{len(raters)} of {len(raters)}"
+    words = listed(list(dict.fromkeys(line.words for line in raters)), last="or")
+    if sides == {side_of(main.code)}:
+        if main.code in SIDES:
+            return f"The verdict does not depend on the rater: {n} find {found.b} {words} than {found.a}."
+        return f"The verdict does not depend on the rater: {n} say {words} of {found.b} against {found.a}."
+    if len(sides) == 1:
+        return f"{together} by all grades; by those of each rater alone, {n} say {words}."
+    alone = ", ".join(f"{line.name} {line.words}" for line in raters)
+    return f"{together} by all grades, but that depends on the rater: {alone}."
+
+
+def orders_of(main: Comparison, compared: Mapping[str, tuple[LineKind, Comparison | str, int]]) -> list[RaterOrder]:
+    reference = means_of(main)
+    found = []
+    for name, (_, comparison, n_queries) in compared.items():
+        if isinstance(comparison, str) or n_queries < MIN_UNITS:
+            continue
+        means = means_of(comparison)
+        order = tuple(sorted(means, key=lambda system: -means[system]))
+        both = [system for system in reference if system in means]
+        tau = kendall_tau([reference[system] for system in both], [means[system] for system in both])
+        found.append(RaterOrder(name=name, order=order, tau=tau))
+    return found
+
+
+def means_of(comparison: Comparison) -> dict[str, float]:
+    sign = -1.0 if any(pair.lower_is_better for pair in comparison.groups[0].compared) else 1.0
+    return {row.system: sign * row.mean for row in comparison.groups[0].leaderboard}
+
+
+def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return Kendall's tau-b; None where one of them has all values the same."""
+    from scipy.stats import kendalltau
+
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return None
+    return float(kendalltau(first, second).statistic)
+
+
+def stored_runs(store: Store, task: Task) -> dict[int, StoredRun]:
+    """Return the runs of a task by number; of a task that names none, all of its collection."""
+    found = {run.number: run for run in store.runs.list(collection=task.collection, repetitions=True)}
+    return {number: found[number] for number in task.plan.runs if number in found} if task.plan.runs else found
+
+
+def task_queries(store: Store, task: Task) -> dict[str, StoredQuery]:
+    """Return the queries of a task's collection, with texts and attributes, as far as the store knows them."""
+    found: dict[str, StoredQuery] = {}
+    for sha256 in dict.fromkeys(run.queries_sha256 for run in stored_runs(store, task).values()):
+        found |= store.texts.queries(sha256)
+    return found

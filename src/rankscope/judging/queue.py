@@ -1,4 +1,4 @@
-"""The order in which a rater judges what a task holds. It follows from what is stored alone, and is made anew each time.
+"""The order in which a rater judges what a task holds, which follows from what is stored alone.
 
 What a rater has done comes first, in the order in which it was begun, and stays there whatever is added to the task.
 Then comes what is left: items that matter most first; of those that matter alike the queries, and the docs of a query,
@@ -134,11 +134,12 @@ def with_repeats(
     items: Sequence[TaskItem], share: float, seed: int, done_again: Mapping[QueryDoc, int]
 ) -> list[tuple[TaskItem, bool]]:
     """Return items with some of them a second time, a few places later."""
+    likely = [item for item in items[:-SMALLEST_GAP] if item.gold is None]
+    likely.sort(key=lambda item: unit_hash(seed, "again", item.query, item.doc))
+    drawn = {item.number for item in likely[: round(share * len(items))]}
     placed = [(float(place), item, False) for place, item in enumerate(items)]
     for place, item in enumerate(items):
-        is_drawn = item.gold is None and unit_hash(seed, "again", item.query, item.doc) < share
-        fits = len(items) - 1 - place >= SMALLEST_GAP
-        if (is_drawn and fits) or (item.query, item.doc) in done_again:
+        if item.number in drawn or (item.query, item.doc) in done_again:
             placed.append((place + GAP + 0.5, item, True))
     return [(item, again) for _, item, again in sorted(placed, key=lambda each: each[0])]
 

@@ -13,9 +13,11 @@ from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_
 from rankscope.records import from_builtins, replace, to_builtins
 from rankscope.store.blobs import AT_A_TIME, insert_all_new
 from rankscope.store.judgments import check_guidelines
+from rankscope.store.schema import collection, collection_version, run, task_item, text_sha256
 from rankscope.store.schema import guideline as guideline_table
+from rankscope.store.schema import query as query_table
 from rankscope.store.schema import task as task_table
-from rankscope.store.schema import task_item, text_sha256
+from rankscope.store.texts import StoredQuery
 
 if TYPE_CHECKING:
     from rankscope.store.store import Store
@@ -113,6 +115,22 @@ class TaskTable:
         with self.store.writing() as connection:
             for at in range(0, len(rows), AT_A_TIME):
                 connection.execute(change, rows[at : at + AT_A_TIME])
+
+    def queries(self, task: Task, names: Iterable[str]) -> dict[str, StoredQuery]:
+        """Return what is known of queries: as the runs of the task were asked them, else as the collection has them."""
+        wanted = frozenset(names)
+        sets = sa.select(collection_version.c.queries_sha256)
+        if task.plan.runs:
+            sets = sets.join(run).where(run.c.id.in_(task.plan.runs)).order_by(run.c.id.desc())
+        else:
+            named = collection.c.name == task.collection
+            sets = sets.join(collection).where(named).order_by(collection_version.c.id.desc()).limit(1)
+        found: dict[str, StoredQuery] = {}
+        with self.store.reading() as connection:
+            for sha256 in dict.fromkeys(connection.execute(sets).scalars()):
+                rows = connection.execute(sa.select(query_table).where(query_table.c.queries_sha256 == sha256))
+                found |= {row.query: StoredQuery(row.text, row.attributes) for row in rows if row.query in wanted}
+        return found
 
     def guideline_text(self, task: Task) -> str:
         """Return the text that holds now."""

@@ -20,13 +20,14 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from rankscope.analysis.unjudged import supports
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.records import Code, PairResult
-from rankscope.data.tasks import Task, TaskItem
+from rankscope.data.run import Run
+from rankscope.data.tasks import Task, TaskItem, TaskPlan
 from rankscope.errors import InputError, RankscopeError
 from rankscope.io.ids import byte_order
 from rankscope.judging.guidelines import parse_guideline
@@ -171,7 +172,9 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
     return replace(state, stage=stage, pairs=found, n_open=len(order), n_about=about, order=order)
 
 
-def settle_audit(compared: ComparedRuns, known: KnownGrades, items: Iterable[TaskItem]) -> SettlingState:
+def settle_audit(
+    compared: ComparedRuns, known: KnownGrades, items: Iterable[TaskItem], *, looks: Sequence[int] = LOOKS
+) -> SettlingState:
     """Tell how far an audit is; at a planned look also what people's grades say of the queries audited by then.
 
     What counts are the queries at the beginning of the audit order: those alone were drawn at random.
@@ -183,7 +186,7 @@ def settle_audit(compared: ComparedRuns, known: KnownGrades, items: Iterable[Tas
     order = tuple((query, doc) for query, docs in docs_of.items() for doc in docs if not known.is_finished(query, doc))
     queries = list(docs_of)
     audited = queries[: queries.index(order[0][0])] if order else queries
-    planned = tuple(sorted({min(n, len(queries)) for n in LOOKS}))
+    planned = tuple(sorted({min(n, len(queries)) for n in looks}))
     look = AuditLook(
         n_audited=len(audited),
         n_queries=len(queries),
@@ -311,7 +314,7 @@ class TaskSettling:
                 stage="nothing to settle", last_judgment=newest, n_judged=known.n_finished, n_open=0, n_about=None
             )
         if self.task.plan.pool == "audit":
-            return settle_audit(self.compared, known, graded.items)
+            return settle_audit(self.compared, known, graded.items, looks=self.task.plan.looks)
         return settle(self.compared, known)
 
 
@@ -403,6 +406,37 @@ def known_grades(graded: TaskGrades, newest: int) -> KnownGrades:
     return KnownGrades(grades=grades, unfinished=frozenset(few), last_judgment=newest)
 
 
-def settle_pool(compared: ComparedRuns, known: KnownGrades | None = None) -> tuple[QueryDoc, ...]:
-    """Return the docs that a new task has to judge until its comparison is settled, in the order of the queue."""
-    return settle(compared, known or KnownGrades(grades={})).order
+def settle_items(
+    plan: TaskPlan,
+    runs: Mapping[str, Run],
+    pooled: Iterable[TaskItem],
+    known: Mapping[str, Mapping[str, float]],
+    *,
+    scale: Sequence[float],
+) -> list[TaskItem]:
+    """Return the docs whose grades settle a comparison; the place of a query is where the queue has it at first.
+
+    Queries count where all of the runs were asked, or where docs are known to be relevant or not.
+    """
+    found = {(item.query, item.doc): item for item in pooled}
+    queries = {query for query, _ in found} | known.keys()
+    compared = ComparedRuns(
+        runs=runs,
+        measure=plan.measure,
+        margin=plan.margin,
+        query_ids=tuple(sorted(queries, key=byte_order)),
+        scale=tuple(scale),
+        seed=plan.seed,
+    )
+    order = settle(compared, KnownGrades(grades=known)).order
+    place = {query: i for i, query in enumerate(dict.fromkeys(query for query, _ in order))}
+    return [
+        TaskItem(
+            number=0,
+            query=query,
+            doc=doc,
+            place=place[query],
+            ranks=found[query, doc].ranks if (query, doc) in found else {},
+        )
+        for query, doc in order[: plan.size]
+    ]

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
-from rankscope.judging.pools import KnownLabels, gold_items, items_of_pairs, labels_of, lists_of, pool_of
+from rankscope.judging.pools import KnownLabels, gold_items, items_of_pairs, labels_of, lists_of, pool_of, pooled
 from rankscope.judging.records import Task, TaskItem, TaskPlan
+from rankscope.judging.settling import settle_items
 from rankscope.measures.parse import parse_measure
 from rankscope.records import Record, replace
 from rankscope.store import Store, StoredRun
@@ -69,14 +70,14 @@ def create_task(
     OptionError
         The plan asks for what cannot be.
     """
-    parse_guideline(guideline)
+    scale = [each.grade for each in parse_guideline(guideline).scale]
     plan, found = with_runs(store, checked_plan(plan or TaskPlan()), runs)
     named = collection or (found[0].collection if found else "")
     if not named:
         raise OptionError("the task needs a collection", hint="name the runs whose docs are judged, or the collection")
     if strangers := sorted({run.collection for run in found} - {named}):
         raise OptionError(f"a run is of the collection {strangers[0]}, and the task of {named}")
-    chosen = items_of_plan(store, plan, found, pairs) if items is None else list(items)
+    chosen = items_of_plan(store, plan, found, pairs, scale=scale) if items is None else list(items)
     if not chosen:
         raise InputError("there is nothing to judge", hint=why_nothing(plan))
     if len(chosen) > MOST_ITEMS:
@@ -134,11 +135,20 @@ def with_runs(
 
 
 def items_of_plan(
-    store: Store, plan: TaskPlan, runs: Sequence[StoredRun], pairs: Iterable[tuple[str, str]]
+    store: Store,
+    plan: TaskPlan,
+    runs: Sequence[StoredRun],
+    pairs: Iterable[tuple[str, str]],
+    *,
+    scale: Sequence[float],
 ) -> list[TaskItem]:
     if plan.pool == "file":
         return items_of_pairs(pairs)
-    return pool_of(plan, lists_of(store, runs, plan.systems, plan.k), KnownLabels(store, plan))
+    lists, known = lists_of(store, runs, plan.systems, plan.k), KnownLabels(store, plan)
+    if plan.pool == "settle":
+        rankings = {name: store.runs.ranking(run) for name, run in zip(plan.systems, runs, strict=True)}
+        return settle_items(plan, rankings, pooled(lists), known.people, scale=scale)
+    return pool_of(plan, lists, known)
 
 
 def why_nothing(plan: TaskPlan) -> str:
@@ -146,6 +156,7 @@ def why_nothing(plan: TaskPlan) -> str:
         return "all lists are the same for all queries"
     return {
         "file": "the file names no doc",
+        "settle": "no grade of an unjudged doc can change the verdict: it is settled",
         "disagreements": "people and the judge agree on all docs that both have graded",
         "audit": "the systems have the same first docs for all queries; changed_only=False takes these, too",
     }.get(plan.pool, "all of these docs are judged in the qrels already, or the runs are empty")
@@ -189,7 +200,8 @@ def extend_task(
     more = [*items_of_pairs(pairs), *items]
     if (changed.k, changed.size) != (plan.k, plan.size):
         runs = [store.runs.find(str(number)) for number in plan.runs]
-        more += items_of_plan(store, changed, runs, ())
+        scale = [each.grade for each in parse_guideline(store.tasks.guideline_text(task)).scale]
+        more += items_of_plan(store, changed, runs, (), scale=scale)
     added = store.tasks.extend(task, more, plan=changed)
     return TaskExtension(store.tasks.get(task.number), added)
 

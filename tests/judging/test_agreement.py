@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from small_task import small_task
 
 from rankscope.judging.agreement import AgreementReport, CountOf, agreement_of, alpha_number
+from small_task import small_task
 
 TRUE = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
 TURNED = {"d0": 0, "d1": 0, "d2": 1, "d3": 3}

@@ -42,6 +42,8 @@ APART = 2
 """Grades that are so many steps of the scale apart make a doc hard."""
 SHOWN_HARD = 50
 SHOWN_QUERIES = 10
+SHOWN_PAIRS = 2
+"""Of more pairs of systems, the headline only says for which the verdict depends on the rater."""
 ENOUGH_DOCS = 10
 """With fewer docs in common nothing is remarked on a rater."""
 ENOUGH_CHECKS = 5
@@ -203,7 +205,7 @@ class AgreementReport(StoredRecord, kw_only=True):
     @property
     def headline(self) -> str:
         """The answer: whether the verdict depends on the rater, and whether raters agree."""
-        return " ".join([*(each.headline for each in self.verdicts.pairs), agreement_sentence(self)])
+        return f"{pairs_sentence(self.verdicts.pairs)} {agreement_sentence(self)}".strip()
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -517,6 +519,18 @@ def rater_errors(graded: TaskGrades, names: Mapping[str, str]) -> tuple[RaterErr
         RaterErrors(name=names[key], matrix=tuple(tuple(map(or_none, row)) for row in matrix))
         for key, matrix in zip(labels.raters, labels.model.errors.tolist(), strict=True)
     )
+
+
+def pairs_sentence(pairs: Sequence[RaterVerdicts]) -> str:
+    """Say whether verdicts depend on the rater: of one or two pairs in full, of more which of them do."""
+    if len(pairs) <= SHOWN_PAIRS:
+        return " ".join(each.headline for each in pairs)
+    parts = []
+    for depends, words in ((True, "depends"), (False, "does not depend"), (None, "may depend")):
+        named = [each.b for each in pairs if each.depends_on_rater is depends]
+        if named:
+            parts.append(f"{words} on the rater for {listed(named)}")
+    return f"Against {pairs[0].a}, the verdict {', and '.join(parts)}."
 
 
 def agreement_sentence(found: AgreementReport) -> str:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
-from rankscope.errors import OptionError
+from rankscope.errors import OptionError, UnknownNameError
 from rankscope.io.ids import byte_order
 from rankscope.judging.queue import unit_hash
 from rankscope.judging.records import TaskItem, TaskPlan
@@ -28,7 +28,22 @@ class KnownLabels:
 
 
 def labels_of(store: Store, number: int | None) -> Mapping[str, Mapping[str, float]]:
-    return {} if number is None else store.qrels.judgments(store.qrels.find(str(number))).judged
+    """Return the grades of stored qrels, by query and doc; nothing where no number is given."""
+    if number is None:
+        return {}
+    found = next((each for each in store.qrels.list() if each.number == number), None)  # a name may be a number, too
+    if found is None:
+        raise UnknownNameError(f"the store has no qrels {number}", hint="`rankscope store info` says what it has")
+    return store.qrels.judgments(found).judged
+
+
+def runs_of(store: Store, numbers: Iterable[int]) -> list[StoredRun]:
+    """Return stored runs by their numbers."""
+    known = {run.number: run for run in store.runs.list(repetitions=True)}
+    wanted = list(numbers)
+    if lost := [number for number in wanted if number not in known]:
+        raise UnknownNameError(f"the store has no run {lost[0]}", hint="`rankscope history` lists those that it has")
+    return [known[number] for number in wanted]
 
 
 def lists_of(store: Store, runs: Sequence[StoredRun], systems: Sequence[str], k: int) -> Lists:

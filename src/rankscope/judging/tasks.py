@@ -6,7 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
-from rankscope.judging.pools import KnownLabels, gold_items, items_of_pairs, labels_of, lists_of, pool_of, pooled
+from rankscope.judging.pools import (
+    KnownLabels,
+    gold_items,
+    items_of_pairs,
+    labels_of,
+    lists_of,
+    pool_of,
+    pooled,
+    runs_of,
+)
 from rankscope.judging.records import Task, TaskItem, TaskPlan
 from rankscope.judging.settling import settle_items
 from rankscope.measures.parse import parse_measure
@@ -85,7 +94,7 @@ def create_task(
             f"the task would hold {len(chosen):,} docs, and at most {MOST_ITEMS:,} are possible",
             hint="take fewer of the first docs, or a sample",
         )
-    if plan.mode == "docs" and plan.gold_share:
+    if plan.gold_share:
         chosen += gold_items(plan, chosen, gold if gold is not None else labels_of(store, plan.qrels))
     sha256 = store.judgments.add_guideline(guideline)
     return store.tasks.add(name, collection=named, plan=plan, guideline=sha256, items=chosen, who=who)
@@ -104,6 +113,8 @@ def checked_plan(plan: TaskPlan) -> TaskPlan:
         )
     if plan.mode == "lists" and plan.pool not in ("top", "sample"):
         raise OptionError(f"lists are judged whole, so that their docs do not come from the pool {plan.pool}")
+    if plan.mode == "lists" and plan.gold_share:
+        raise OptionError("lists have no known grade to mix in", hint="leave gold_share at 0")
     if plan.pool == "disagreements" and (plan.qrels is None or plan.judge_qrels is None):
         raise OptionError("disagreements need two qrels: those of people, and those of a judge")
     if plan.pool == "audit" and plan.judge_qrels is None:
@@ -119,8 +130,7 @@ def with_runs(
     store: Store, plan: TaskPlan, runs: Sequence[str | int | StoredRun]
 ) -> tuple[TaskPlan, tuple[StoredRun, ...]]:
     """Return a plan with the names and numbers of its runs, and the runs."""
-    given = runs or plan.runs
-    found = tuple(each if isinstance(each, StoredRun) else store.runs.find(str(each)) for each in given)
+    found = tuple(each if isinstance(each, StoredRun) else found_run(store, each) for each in runs or plan.runs)
     if len({run.number for run in found}) < len(found):
         raise OptionError("a run is named twice", hint="name each system once")
     need = {"top": 1, "sample": 1, "audit": 1, "settle": 2}.get(plan.pool, 0)
@@ -132,6 +142,10 @@ def with_runs(
     alone = {run.system for run in found}
     names = tuple(run.system if len(alone) == len(found) else f"{run.system} (run {run.number})" for run in found)
     return replace(plan, systems=names, runs=tuple(run.number for run in found)), found
+
+
+def found_run(store: Store, named: str | int) -> StoredRun:
+    return runs_of(store, [named])[0] if isinstance(named, int) else store.runs.find(named)
 
 
 def items_of_plan(
@@ -199,7 +213,7 @@ def extend_task(
     checked_plan(changed)
     more = [*items_of_pairs(pairs), *items]
     if (changed.k, changed.size) != (plan.k, plan.size):
-        runs = [store.runs.find(str(number)) for number in plan.runs]
+        runs = runs_of(store, plan.runs)
         scale = [each.grade for each in parse_guideline(store.tasks.guideline_text(task)).scale]
         more += items_of_plan(store, changed, runs, (), scale=scale)
     added = store.tasks.extend(task, more, plan=changed)

@@ -88,7 +88,8 @@ def other_task(folder: Path, what: str) -> InputError:
 
 def import_tasks(store: Store, folder: Path, runs: Mapping[str, StoredRun]) -> None:
     """Take in tasks and preferences. Of a task that is there, docs and raters are added; invitations are made anew."""
-    labels = {(each.judgments_sha256, each.name, each.kind): each.number for each in store.qrels.list()}
+    qrels = store.qrels.list()
+    labels: dict[tuple[str, ...], int] = {(each.judgments_sha256, each.name, each.kind): each.number for each in qrels}
     for line in task_lines(folder):
         import_task(store, line, runs, labels)
     lines = rows_of(folder, PREFERENCES)

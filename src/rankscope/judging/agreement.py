@@ -550,7 +550,7 @@ def detail_sentences(found: AgreementReport) -> Iterator[str]:
         yield from each.verdict.cautions[-len(each.against) :] if each.against else ()
         yield from extreme_words(each)
         few = [line.name for line in each.lines if line.kind == "rater" and not line.counts]
-        if few and len(each.lines) > 3:
+        if few and len(each.raters) > 1:
             yield f"Not counted, as they graded docs of too few queries for a verdict of their own: {listed(few)}."
     if found.verdicts.note:
         yield found.verdicts.note
@@ -569,5 +569,10 @@ def detail_sentences(found: AgreementReport) -> Iterator[str]:
 def extreme_words(found: RaterVerdicts) -> Iterator[str]:
     """Say where the highest or the lowest grades lead to another verdict."""
     for line in found.lines:
-        if line.kind in ("highest", "lowest") and side_of(line.code) != side_of(found.main.code):
-            yield f"With the {line.kind} grade of each doc, {found.b} against {found.a} would be: {line.words}."
+        if line.kind not in ("highest", "lowest") or side_of(line.code) == side_of(found.main.code):
+            continue
+        by = f"With the {line.kind} grade of each doc"
+        if line.code == "not_comparable":
+            yield f"{by}, {found.b} and {found.a} cannot be compared: {line.reason}"
+        else:
+            yield f"{by}, {found.b} against {found.a} would be: {line.words}."

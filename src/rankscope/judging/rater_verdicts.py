@@ -14,13 +14,13 @@ from typing import Literal
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.records import Code, Comparison, PairResult, Verdict
 from rankscope.comparison.request import CompareRequest
-from rankscope.comparison.verdict import MIN_UNITS, WORDS, lowered_for_raters
+from rankscope.comparison.verdict import MIN_UNITS, WORDS, decimals, lowered_for_raters
 from rankscope.data.run import Run
 from rankscope.errors import InputError, RankscopeError
 from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, with_known
 from rankscope.judging.records import LabelRule, Task
 from rankscope.printable import listed
-from rankscope.records import Record, or_nan
+from rankscope.records import Record, or_nan, replace
 from rankscope.store import Store, StoredQuery, StoredRun
 from rankscope.store.labels import Labels, QueryDoc
 
@@ -65,9 +65,11 @@ class RaterVerdicts(Record, kw_only=True):
     before: Code
     """What the verdict was before."""
     main: RaterLine
-    """By the task's rule."""
+    """By the task's rule, with the verdict as it was lowered."""
+    decimals: int
+    """With so many, differences are written everywhere."""
     lines: tuple[RaterLine, ...]
-    """Raters, as they were invited, then the highest and the lowest grade of each doc."""
+    """Raters, as they were invited, then the highest and the lowest grade of each doc, where any doc has several."""
     against: tuple[str, ...]
     """Raters whose interval lies on the other side of 0."""
 
@@ -122,27 +124,31 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
     try:
         main = compare_by(graded, runs, labels.grades, all_queries=True)
     except RankscopeError as error:
-        return TaskVerdicts(note=f"There is no verdict yet: {error}.")
+        return TaskVerdicts(note=f"There is no verdict yet: {error.message}.")
     given = {rater for grades in graded.grades.values() for rater in grades}
     by: list[tuple[str, LineKind, dict[QueryDoc, float]]] = [
         (name, "rater", {pair: grades[key] for pair, grades in graded.grades.items() if key in grades})
         for key, name in names.items()
         if key in given
     ]
+    disputed = any(len(set(grades.values())) > 1 for grades in graded.grades.values())
     for kind, pick, name in (
         ("highest", max, "highest grade of each doc"),
         ("lowest", min, "lowest grade of each doc"),
     ):
-        by.append((name, kind, {pair: pick(grades.values()) for pair, grades in graded.grades.items()}))  # type: ignore[arg-type]
+        if disputed:
+            by.append((name, kind, {pair: pick(grades.values()) for pair, grades in graded.grades.items()}))  # type: ignore[arg-type]
     compared: dict[str, tuple[LineKind, Comparison | str, int]] = {}
     for name, kind, grades in by:
         n_queries = len({query for query, _ in grades})
         try:
             compared[name] = kind, compare_by(graded, runs, grades, all_queries=kind != "rater"), n_queries
         except RankscopeError as error:
-            compared[name] = kind, f"{error}.", n_queries
+            compared[name] = kind, f"{error.message}.", n_queries
     return TaskVerdicts(
-        pairs=tuple(under_raters(pair, compared, rule_name(labels.rule)) for pair in main.groups[0].compared),
+        pairs=tuple(
+            under_raters(pair, compared, rule_name(labels.rule, plan.trusted)) for pair in main.groups[0].compared
+        ),
         orders=tuple(orders_of(main, compared)) if len(runs) >= FEWEST_SYSTEMS else (),
         note=note,
     )
@@ -153,7 +159,7 @@ def labels_of_rule(graded: TaskGrades) -> tuple[Labels, str]:
     try:
         return labels_of(graded), ""
     except InputError as error:
-        return labels_of(graded, rule="lower median"), f"Until then the lower median is taken: {error}."
+        return labels_of(graded, rule="lower median"), f"Until then the lower median is taken: {error.message}."
 
 
 def compare_by(
@@ -187,22 +193,31 @@ def under_raters(
         for line in lines
         if line.kind == "rater" and line.counts and lies_opposite(same[line.name], pair)
     }
-    verdict = pair.final_verdict
+    verdict = lowered_for_raters(pair.final_verdict, pair, opposite)
+    main = replace(line_of(rule, "rule", pair), code=verdict.code, words=WORDS[verdict.code])
     return RaterVerdicts(
         a=pair.a,
         b=pair.b,
         measure=pair.measure,
         margin=pair.margin,
-        verdict=lowered_for_raters(verdict, pair, opposite),
-        before=verdict.code,
-        main=line_of(rule, "rule", pair),
+        verdict=verdict,
+        before=pair.final_verdict.code,
+        main=replace(main, reason=f"{verdict.text} {verdict.reason}".strip()),
+        decimals=decimals(pair),
         lines=lines,
         against=tuple(opposite),
     )
 
 
-def rule_name(rule: LabelRule) -> str:
-    names = {"only": "all raters", "mean": "mean of all raters, rounded", "max": "highest grade of all raters"}
+def rule_name(rule: LabelRule, trusted: str) -> str:
+    """Return what the line of the task's rule is called."""
+    names: dict[LabelRule, str] = {
+        "only": "all raters",
+        "mean": "all raters, mean",
+        "max": "all raters, highest grade",
+        "latest": "all raters, latest grade",
+        "trusted": f"where there are any, the grades of {trusted}",
+    }
     return names.get(rule, f"all raters, {rule}")
 
 
@@ -272,9 +287,9 @@ def headline_of(found: RaterVerdicts) -> str:
             return f"The verdict does not depend on the rater: {n} find {found.b} {words} than {found.a}."
         return f"The verdict does not depend on the rater: {n} say {words} of {found.b} against {found.a}."
     if len(sides) == 1:
-        return f"{together} by all grades; by those of each rater alone, {n} say {words}."
+        return f"{together} ({main.name}); by the grades of each rater alone, {n} say {words}."
     alone = ", ".join(f"{line.name} {line.words}" for line in raters)
-    return f"{together} by all grades, but that depends on the rater: {alone}."
+    return f"{together} ({main.name}), but that depends on the rater: {alone}."
 
 
 def orders_of(main: Comparison, compared: Mapping[str, tuple[LineKind, Comparison | str, int]]) -> list[RaterOrder]:

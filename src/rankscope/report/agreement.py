@@ -115,18 +115,20 @@ def share_words(share: CountOf) -> str:
 
 def estimates_of(found: RaterVerdicts) -> Estimates:
     title = f"The verdict under each rater: {found.b} against {found.a}, {found.measure}"
-    return Estimates(title, tuple(map(estimate_of, (found.main, *found.lines))), found.margin)
+    return Estimates(
+        title, tuple(estimate_of(line, found.decimals) for line in (found.main, *found.lines)), found.margin
+    )
 
 
-def estimate_of(line: RaterLine) -> Estimate:
+def estimate_of(line: RaterLine, digits: int) -> Estimate:
     name = f"{line.name} ({counted(line.n_queries, 'query')})"
     if line.delta is None:
         return Estimate(name, None, None, None, line.reason, VERDICT_MARKS[line.code], line.words, NONE)
     ends = short_ends = ""
     if line.low is not None and line.high is not None:
-        ends = f" ({percent(line.level)} CI {line.low:+.3f} to {line.high:+.3f})"
-        short_ends = f" [{line.low:+.3f}, {line.high:+.3f}]"
-    words = f"{line.delta:+.3f}"
+        ends = f" ({percent(line.level)} CI {line.low:+.{digits}f} to {line.high:+.{digits}f})"
+        short_ends = f" [{line.low:+.{digits}f}, {line.high:+.{digits}f}]"
+    words = f"{line.delta:+.{digits}f}"
     return Estimate(
         name,
         line.delta,
@@ -220,7 +222,7 @@ def raters_table(found: AgreementReport) -> Table:
     rows = [
         [
             Cell(rater.name),
-            Cell(remark_of(rater)),
+            Cell(remark_of(rater, found.n_raters)),
             Cell(f"{rater.n_docs:,}", raw=str(rater.n_docs)),
             Cell(f"{rater.n_queries:,}", raw=str(rater.n_queries)),
             number_cell(rater.median_seconds, ".0f") if rater.median_seconds is None else seconds_cell(rater),
@@ -245,10 +247,14 @@ def seconds_cell(rater: RaterSummary) -> Cell:
     return Cell(f"{or_nan(rater.median_seconds):.3g} s", raw=repr(rater.median_seconds))
 
 
-def remark_of(rater: RaterSummary) -> str:
+def remark_of(rater: RaterSummary, n_raters: int) -> str:
     if rater.remarks:
         return ", ".join(rater.remarks)
-    return "like the rest" if rater.n_common else "no doc in common with others"
+    if n_raters < 2:
+        return NONE
+    if not rater.n_common:
+        return "no doc in common with others"
+    return "nothing unusual" if n_raters > 2 else NONE  # of two who differ, nobody knows who is right
 
 
 def hardest_table(found: AgreementReport) -> Table:

@@ -34,7 +34,8 @@ from rankscope.judging.labels import grades_of_task, labels_of, with_known
 from rankscope.printable import counted
 from rankscope.records import Record, replace
 from rankscope.store.judgments import StoredJudgment
-from rankscope.store.labels import label_docs
+from rankscope.store.labels import QueryDoc, label_docs
+from rankscope.store.qrels import StoredQrels
 
 if TYPE_CHECKING:
     from rankscope.store.store import Store
@@ -350,11 +351,13 @@ def write_out(
     collection: str,
     task: Task | None = None,
     format: ExportFormat | None = None,  # noqa: A002
+    qrels: StoredQrels | None = None,
 ) -> int:
     """Write the judgments that hold, of a collection or a task; return how many lines there are.
 
     `qrels` are the labels by the rule of the task (of a collection: by the lower median) in the form of TREC, `csv` and
     `jsonl` single judgments, and `quepid` a table with the texts of queries and a column for each rater.
+    With `qrels`, the labels are those that were made before.
     """
     form = format or ENDINGS.get(Path(path).suffix.lower())
     if form is None:
@@ -376,7 +379,7 @@ def write_out(
         table = quepid_table(store, collection, held, names)
         write_text(Path(path), csv_text(table))
         return len(table) - 1
-    labels = labels_held(store, task, held)
+    labels = labels_held(store, task, held) if qrels is None else labels_in(store, qrels)
     ordered = sorted(labels, key=lambda pair: tuple(map(byte_order, pair)))
     for query, doc in ordered:
         if any(character.isspace() for character in query + doc):
@@ -387,11 +390,16 @@ def write_out(
     return len(ordered)
 
 
-def labels_held(store: Store, task: Task | None, held: Sequence[StoredJudgment]) -> Mapping[tuple[str, str], float]:
+def labels_in(store: Store, qrels: StoredQrels) -> dict[QueryDoc, float]:
+    judged = store.qrels.judgments(qrels).judged
+    return {(query, doc): grade for query, docs in judged.items() for doc, grade in docs.items()}
+
+
+def labels_held(store: Store, task: Task | None, held: Sequence[StoredJudgment]) -> Mapping[QueryDoc, float]:
     if task is not None:
         graded = grades_of_task(store, task)
         return with_known(graded, labels_of(graded).grades, all_queries=True)
-    grades: dict[tuple[str, str], dict[str, float]] = {}
+    grades: dict[QueryDoc, dict[str, float]] = {}
     for each in (stored.judgment for stored in held):
         if each.grade is not None and each.source.kind == "person":
             grades.setdefault((each.query, each.doc), {})[each.rater] = each.grade

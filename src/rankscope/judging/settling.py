@@ -54,6 +54,7 @@ FEWEST_GRADES = 10
 """With fewer docs judged so far, nothing is said of those to come."""
 LOOKS = (20, 40, 80)
 """After so many audited queries an audit is looked at, all looks together at level 1 - alpha."""
+ALPHA = 0.05
 REST = 4
 """So many times longer than it works a server rests before it looks again."""
 KEPT_TASKS = 8
@@ -173,7 +174,7 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
 
 
 def settle_audit(
-    compared: ComparedRuns, known: KnownGrades, items: Iterable[TaskItem], *, looks: Sequence[int] = LOOKS
+    compared: ComparedRuns | None, known: KnownGrades, items: Iterable[TaskItem], *, looks: Sequence[int] = LOOKS
 ) -> SettlingState:
     """Tell how far an audit is; at a planned look also what people's grades say of the queries audited by then.
 
@@ -192,12 +193,12 @@ def settle_audit(
         n_queries=len(queries),
         look=sum(n <= len(audited) for n in planned),
         looks=planned,
-        level=round(1 - compared.alpha / len(planned), 6),
+        level=round(1 - ALPHA / len(planned), 6),
     )
     pairs: tuple[PairSettling, ...] = ()
-    if queries and look.look:
+    if compared is not None and queries and look.look:
         seen = tuple(audited[: planned[look.look - 1]])
-        at_look = replace(compared, query_ids=seen, alpha=compared.alpha / len(planned))
+        at_look = replace(compared, query_ids=seen, alpha=ALPHA / len(planned))
         pairs = tuple(pair_settling(pair) for pair in people_say(at_look, known))
     return SettlingState(
         stage="audit",
@@ -309,12 +310,12 @@ class TaskSettling:
     def _state(self, newest: int) -> SettlingState:
         graded = grades_of_task(self.store, self.task)
         known = known_grades(graded, newest)
+        if self.task.plan.pool == "audit":
+            return settle_audit(self.compared, known, graded.items, looks=self.task.plan.looks)
         if self.compared is None:
             return SettlingState(
                 stage="nothing to settle", last_judgment=newest, n_judged=known.n_finished, n_open=0, n_about=None
             )
-        if self.task.plan.pool == "audit":
-            return settle_audit(self.compared, known, graded.items, looks=self.task.plan.looks)
         return settle(self.compared, known)
 
 

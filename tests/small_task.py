@@ -67,7 +67,7 @@ class SmallTask:
                 uuid=str(uuid.uuid4()),
                 task=again_name(task) if again else task,
                 query=query,
-                rater=self.rater(rater).key,
+                rater=self.rater(rater).id,
                 left=left,
                 right=right,
                 value=value,

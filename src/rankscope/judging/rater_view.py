@@ -58,7 +58,7 @@ class QueueItem(Record, kw_only=True):
     """In `lists` nothing."""
 
 
-class QueryLine(Record, kw_only=True):
+class QueuedQuery(Record, kw_only=True):
     """A query of a rater, to find it among the others."""
 
     query: str
@@ -92,7 +92,7 @@ class RaterState(Record, kw_only=True):
     again_alike: int
     """How many of these alike; of two preferences with sides swapped, those for the same list."""
     items: tuple[QueueItem, ...]
-    queries: tuple[QueryLine, ...]
+    queries: tuple[QueuedQuery, ...]
     """In the order of the queue."""
 
 
@@ -112,7 +112,7 @@ class DocView(Record, kw_only=True):
     state: DocState = DocState()
 
 
-class ShownList(Record, kw_only=True):
+class ScreenList(Record, kw_only=True):
     """The result list of a system, at its place on the screen from left to right."""
 
     docs: tuple[str, ...]
@@ -132,7 +132,7 @@ class QueryView(Record, kw_only=True):
     """What was said before, from the attribute `conversation` (a text, or a list of them)."""
     docs: tuple[DocView, ...]
     choice: ChoiceState
-    lists: tuple[ShownList, ...] = ()
+    lists: tuple[ScreenList, ...] = ()
     """In `lists` only."""
     again: bool = False
     """In `lists`: whether it is shown a second time, with sides swapped."""

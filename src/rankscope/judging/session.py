@@ -26,13 +26,13 @@ from rankscope.judging.rater_view import (
     DocView,
     PreferenceRequest,
     PreferenceState,
-    QueryLine,
     QueryView,
+    QueuedQuery,
     QueueItem,
     RaterState,
     SaveAnswer,
     SaveRequest,
-    ShownList,
+    ScreenList,
 )
 from rankscope.judging.records import CannotTell, Guideline, Preference, Task, TaskItem, TaskRater, again_name
 from rankscope.records import from_builtins, replace
@@ -46,14 +46,14 @@ __all__ = [
     "DocView",
     "PreferenceRequest",
     "PreferenceState",
-    "QueryLine",
     "QueryView",
     "QueueItem",
+    "QueuedQuery",
     "RaterSession",
     "RaterState",
     "SaveAnswer",
     "SaveRequest",
-    "ShownList",
+    "ScreenList",
     "open_session",
     "session_of",
 ]
@@ -140,7 +140,7 @@ class RaterSession:
             again_alike=said.n_alike(),
             items=tuple(said.queue_item(entry) for entry in queue),
             queries=tuple(
-                QueryLine(query=name, text=text_of(texts, name), n=n[name], done=n_done[name]) for name in names
+                QueuedQuery(query=name, text=text_of(texts, name), n=n[name], done=n_done[name]) for name in names
             ),
         )
 
@@ -172,7 +172,7 @@ class RaterSession:
             raise InputError(f"the query {query!r} is not among yours", hint="it may have gone to another rater")
         stored = self._queries([query]).get(query, StoredQuery())
         shown: list[tuple[TaskItem, bool]] = [(entry.item, entry.again) for entry in entries]
-        lists: tuple[ShownList, ...] = ()
+        lists: tuple[ScreenList, ...] = ()
         if self._shows_lists:
             in_lists = [item for item in self.store.tasks.items(self.task, query=query) if item.doc]
             lists = self._lists(query, in_lists, again=again)
@@ -207,10 +207,10 @@ class RaterSession:
             state=said.state((item.query, item.doc), again=again),
         )
 
-    def _lists(self, query: str, items: Sequence[TaskItem], *, again: bool) -> tuple[ShownList, ...]:
+    def _lists(self, query: str, items: Sequence[TaskItem], *, again: bool) -> tuple[ScreenList, ...]:
         """Return the lists of a query from left to right."""
         return tuple(
-            ShownList(
+            ScreenList(
                 docs=tuple(
                     item.doc
                     for item in sorted(items, key=lambda item: item.ranks.get(system, 0))

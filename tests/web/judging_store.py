@@ -29,8 +29,8 @@ DOCS = {
     "d6": StoredDoc("Dr. B., knees, York", "Arthroscopy of a knee that locks. " * 40, {"city": "York"}),
 }  # fmt: skip
 LISTS = {
-    "words": {"q1": ["d3", "d1", "d2"], "q2": ["d5", "d4"], "q3": ["d6", "d1"]},
-    "meaning": {"q1": ["d1", "d2", "d6"], "q2": ["d4", "d5"], "q3": ["d6", "d2"]},
+    "lexical-7": {"q1": ["d3", "d1", "d2"], "q2": ["d5", "d4"], "q3": ["d6", "d1"]},
+    "dense-9": {"q1": ["d1", "d2", "d6"], "q2": ["d4", "d5"], "q3": ["d6", "d2"]},
 }
 
 

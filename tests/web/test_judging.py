@@ -48,6 +48,8 @@ class Rater:
     def press(self, *keys):
         for key in keys:
             self.page.keyboard.press(key)
+            if key == "Escape":
+                self.page.locator("dialog[open]").wait_for(state="detached")
 
     def title(self, words):
         self.page.locator("#title", has_text=words).wait_for()
@@ -101,7 +103,7 @@ def test_by_keys_to_the_end(desk, invite):
     ada.press("?")
     ada.page.get_by_role("button", name="The doc is unclear").wait_for()
     ada.press("d")
-    ada.page.get_by_text("All done. Thank you.").wait_for()
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
     ada.saved()
     docs, choices = ada.held
     assert len(docs) == 4
@@ -149,7 +151,7 @@ def test_offline_and_back_and_reloaded_in_the_middle(desk, invite):
     ada.page.get_by_text("There is nothing to undo").wait_for()
     ada.context.unroute("**/judge/save.json")
     ada.press("0")
-    ada.page.get_by_text("All done. Thank you.").wait_for()
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
     ada.saved()
     assert sorted(value[0] for value in ada.held[0].values()) == [0.0, 1.0, 1.0, 2.0]
     ada.problems.clear()  # the browser says that it was offline
@@ -170,7 +172,7 @@ def test_a_restart_of_the_server_loses_nothing(chromium, tmp_path):
         ada.page.get_by_text("Offline: 2 grades kept in this browser").wait_for()
         server = Server(Library(store), port=server.port)
         ada.press("0")
-        ada.page.get_by_text("All done. Thank you.").wait_for()
+        ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
         ada.saved()
         assert sorted(value[0] for value in ada.held[0].values()) == [0.0, 1.0, 2.0, 3.0]
         judgments = store.judgments.list(COLLECTION, task=str(task.number))
@@ -191,7 +193,7 @@ def test_two_raters_at_once_do_not_overwrite_one_another(desk, invite):
         ada.press("3")
         bo.press("1")
     for rater, grade in ((ada, 3.0), (bo, 1.0)):
-        rater.page.get_by_text("All done. Thank you.").wait_for()
+        rater.page.get_by_role("heading", name="All done. Thank you.").wait_for()
         rater.saved()
         docs, _ = rater.held
         assert {pair: value[0] for pair, value in docs.items()} == dict.fromkeys(PAIRS, grade)
@@ -277,7 +279,7 @@ def test_hostile_texts_are_shown_and_not_obeyed(chromium, tmp_path):
         f"d{ATTACK}\udc81": StoredDoc(
             f"title {ATTACK}",
             f"text {ATTACK} {long}",
-            {ATTACK: ATTACK, "url": f"https://x.invalid/{ATTACK}", "bad": "javascript:window.attacked=1"},
+            {ATTACK: ATTACK, "url": "https://x.invalid/a", "bad": "javascript:window.attacked=1"},
         )
     }
     (query,), (doc,) = queries, docs

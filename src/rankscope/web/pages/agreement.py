@@ -6,6 +6,7 @@ from rankscope.data.tasks import Task
 from rankscope.judging.agreement import AgreementReport, agreement_of
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.records import Options, Record
+from rankscope.report.agreement import agreement_report
 from rankscope.report.document import Report
 from rankscope.web.library import Library
 
@@ -65,8 +66,6 @@ def agreement_in(library: Library, task: Task) -> AgreementReport:
 
 
 def page_report(page: AgreementPage) -> Report | None:
-    from rankscope.report.agreement import agreement_report
-
     return None if page.agreement is None else agreement_report(page.agreement)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from rankscope.data.tasks import Guideline, LabelRule, PoolKind, Task, TaskMode, TaskRater, TaskState
+import secrets
+from typing import Literal
+
+from rankscope.data.tasks import Guideline, LabelRule, PoolKind, Task, TaskMode, TaskPlan, TaskRater, TaskState
 from rankscope.errors import OptionError
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
 from rankscope.judging.rater_view import RaterState
 from rankscope.judging.session import session_of
+from rankscope.judging.tasks import create_task, extend_task
 from rankscope.printable import counted
 from rankscope.records import Options, Record
 from rankscope.report.document import Mark
@@ -51,11 +55,20 @@ class PoolRun(Record):
     started: str
 
 
+class PoolQrels(Record):
+    """Stored qrels that a task can begin with."""
+
+    number: int
+    stored: str
+
+
 class TaskForm(Record, kw_only=True):
     """What a new task can be made of."""
 
     collection: str
     runs: tuple[PoolRun, ...]
+    qrels: tuple[PoolQrels, ...]
+    """The newest first."""
     measures: tuple[str, ...]
     guideline: str
     """The text that the form begins with: that of the newest task, or the usual one."""
@@ -154,6 +167,9 @@ def task_form(library: Library, name: str) -> TaskForm:
     return TaskForm(
         collection=name,
         runs=tuple(sorted(runs.values(), key=lambda run: run.system)),
+        qrels=tuple(
+            PoolQrels(qrels.number, qrels.stored) for qrels in library.store.qrels.list(name=name)[::-1]
+        ),
         measures=known_measures(library, name, USUAL[0]),
         guideline=texts.get(tasks[-1].guideline, DEFAULT_GUIDELINE) if tasks else DEFAULT_GUIDELINE,
     )
@@ -315,6 +331,78 @@ class TaskNumber(Options):
 
 def page_of(number: int) -> str:
     return address("/judge/show", task=number)
+
+
+class CreateOptions(Options):
+    """What a new task is made of."""
+
+    name: str
+    collection: str
+    run: tuple[int, ...] = ()
+    """Numbers of stored runs; the first is the baseline."""
+    mode: TaskMode = "docs"
+    pool: Literal["top", "settle", "sample", "disagreements"] = "top"
+    k: int = 10
+    size: int | None = None
+    """How many docs, or in lists how many queries, at most."""
+    measure: str = ""
+    qrels: int | None = None
+    judge_qrels: int | None = None
+    overlap: int = 1
+    repeat: float = 0.05
+    gold: float = 0.0
+    rule: LabelRule = "lower median"
+    ranks: bool = False
+    """Whether raters see systems and ranks."""
+    guideline: str = DEFAULT_GUIDELINE
+
+
+def make_task(library: Library, identity: Identity, asked: CreateOptions) -> str:
+    """Make a judging task; raters are invited afterwards."""
+    if not asked.run and asked.pool != "disagreements":
+        raise OptionError("no system is chosen", hint="choose at least one; lists, and what is to be settled, need two")
+    plan = TaskPlan(
+        mode=asked.mode,
+        pool=asked.pool,
+        k=asked.k,
+        size=asked.size,
+        measure=asked.measure if len(asked.run) > 1 else "",
+        qrels=asked.qrels,
+        judge_qrels=asked.judge_qrels,
+        overlap=asked.overlap,
+        repeat_share=asked.repeat,
+        gold_share=asked.gold,
+        rule=asked.rule,
+        blind=not asked.ranks,
+        seed=secrets.randbelow(2**31),
+    )
+    made = create_task(
+        library.store,
+        asked.name.strip(),
+        plan,
+        runs=asked.run,
+        collection=asked.collection,
+        guideline=asked.guideline.replace("\r\n", "\n"),
+        who=identity.name,
+    )
+    return page_of(made.number)
+
+
+class ExtendOptions(TaskNumber):
+    """What is added to a task."""
+
+    k: int | None = None
+    overlap: int | None = None
+
+
+def extend(library: Library, identity: Identity, asked: ExtendOptions) -> str:  # noqa: ARG001 (the role was checked)
+    """Add docs, or raters of each doc, to a task."""
+    task = library.store.tasks.get(asked.task)
+    k = asked.k if asked.k != task.plan.k else None
+    overlap = asked.overlap if asked.overlap != task.plan.overlap else None
+    if k is not None or overlap is not None:
+        extend_task(library.store, task, k=k, overlap=overlap)
+    return page_of(asked.task)
 
 
 def stop_task(library: Library, identity: Identity, asked: TaskNumber) -> str:  # noqa: ARG001 (the role was checked)

@@ -91,6 +91,7 @@ def small_task(
     queries = {
         name: StoredQuery(f"text of {name}", {"field": "heart" if i % 2 else "skin"}) for i, name in enumerate(names)
     }
+    folder.mkdir(exist_ok=True)
     with open_store(folder / "store.db", create=True) as store:
         numbers = []
         for system, docs in lists.items():

@@ -32,8 +32,9 @@ def test_win_rate_of_choices(tmp_path):
     assert pair.code == expected.verdict.code == "cannot_tell"
     assert pair.low <= 0.5 < pair.high
     assert pair.text.startswith(
-        "By choices, nobody can tell new from old yet: it ranks the chosen doc higher in 75% (95% CI"
+        "By choices, one cannot tell whether new or old is better: the win rate of new is 75% (95% CI"
     )
+    assert pair.text.endswith("on 12 queries; of 12 choices, new has 9 at a better rank, old 3.")
     old, new = found.choices.systems
     assert (old.first, new.first) == (CountOf(3, 12), CountOf(9, 12))
     assert (old.median_rank, new.median_rank) == (4, 1)
@@ -70,8 +71,34 @@ def test_few_queries_and_choices_of_one_kind(tmp_path):
         (pair,) = opinions_of(made.store, made.task).choices.pairs
     assert (pair.code, pair.rate) == ("too_few", 1)
     assert pair.text == (
-        "By choices, there are too few queries to tell new from old: it ranks the chosen doc higher in 100% of 3 choices, "
-        "on 3 queries."
+        "By choices, there are too few queries to tell new from old: the win rate of new is 100%, on 3 queries; of 3 "
+        "choices, new has 3 at a better rank, old 0."
+    )
+
+
+def test_a_few_ties_are_not_even(tmp_path):
+    lists = {"old": ("d0", "d1"), "new": ("d0", "d2")}
+    with small_task(tmp_path, lists=lists, n_queries=9) as made:
+        for query in made.queries:
+            made.say("ada", query, "d0", choice=True)
+        (few,) = opinions_of(made.store, made.task).choices.pairs
+    with small_task(tmp_path / "more", lists=lists, n_queries=10) as made:
+        for query in made.queries:
+            made.say("ada", query, "d0", choice=True)
+        (enough,) = opinions_of(made.store, made.task).choices.pairs
+    assert (few.words, few.rate, enough.words, enough.rate) == ("too few queries", 0.5, "even", 0.5)
+
+
+def test_a_side_that_is_named_too_often_and_answers_that_change(tmp_path):
+    with small_task(tmp_path, mode="lists") as made:
+        for query in made.queries:
+            made.prefer("ada", query, "old", "new", -1)
+            made.prefer("ada", query, "new", "old", -1, again=True)
+        found = opinions_of(made.store, made.task)
+    assert found.preferences.pairs[0].words == "even"
+    assert found.details == (
+        "Preferences are not steady: shown again with sides swapped, 12 of 12 got another answer. They count as ties.",
+        "The side may matter: 24 of 24 preferences are for the list on the left.",
     )
 
 
@@ -187,7 +214,7 @@ def test_nothing_is_said(tmp_path):
         assert found.headline == "Nobody has flagged, chosen or preferred anything yet."
         made.grade("ada", GRADES)
         found = opinions_of(made.store, made.task)
-        assert found.headline == "Nothing is flagged, of 48 docs that raters looked at."
+        assert found.headline == "Nothing is flagged, of 48 looks at a doc."
         alone = replace(made.task, plan=replace(made.task.plan, systems=(), runs=()))
         assert opinions_of(made.store, alone).choices.pairs == ()
 

@@ -20,7 +20,7 @@ from rankscope._version import __version__
 from rankscope.comparison.compare import compare_scores_request
 from rankscope.comparison.records import Code, PairResult
 from rankscope.comparison.request import CompareRequest
-from rankscope.comparison.verdict import WORDS
+from rankscope.comparison.verdict import MIN_UNITS, WORDS
 from rankscope.data.judgments import SingleJudgment
 from rankscope.data.texts import COMMON_WORDS
 from rankscope.io.ids import byte_order
@@ -29,8 +29,8 @@ from rankscope.judging.rater_verdicts import task_queries
 from rankscope.judging.records import Preference, Task, TaskItem, again_name
 from rankscope.measures.score_files import ScoreFile, as_scores
 from rankscope.printable import counted
-from rankscope.records import Record, StoredRecord, or_nan
-from rankscope.stats.interval import Interval, mean_interval, percent
+from rankscope.records import Record, StoredRecord
+from rankscope.stats.interval import Interval, mean_interval, percent, wilson_interval
 from rankscope.store import Store, StoredDoc, StoredQuery
 from rankscope.store.judgments import is_choice
 from rankscope.store.labels import QueryDoc
@@ -41,6 +41,11 @@ SHOWN = 20
 MOST_VALUES = 20
 """Attributes of queries and fields of docs with more values than this are texts, and do not divide flags."""
 SHORTEST_WORD = 3
+ENOUGH_CHECKS = 5
+"""With fewer preferences, nothing is said of sides."""
+STEADY = 0.75
+"""The share of lists shown again that is expected to get the same answer."""
+SIDED = ("better", "worse", "probably_better", "probably_worse")
 ROUNDING = 1e-6
 """Shares that differ by less are the same up to rounding."""
 _WORD = re.compile("[^\\W\\d_]+(?:[-'\u2019][^\\W\\d_]+)*")
@@ -351,10 +356,11 @@ def flag_pairs(task: Task, ranked: Sequence[tuple[str, int, Look]]) -> Iterator[
         if system in flags:
             flags[system].setdefault(look.query, []).append(look.flag)
     rates = {system: {query: sum(some) / len(some) for query, some in of.items()} for system, of in flags.items()}
-    for a, b in compared_pairs(task):
+    pairs = compared_pairs(task)
+    for a, b in pairs:
         both = [query for query in rates[a] if query in rates[b]]
         scores = {name: {query: rates[name][query] for query in both} for name in (a, b)}
-        pair = compared(task, (a, b), scores, "flag rate", lower=True)
+        pair = compared(task, (a, b), scores, "flag rate", level_of(len(pairs)), lower=True)
         more = [scores[b][query] - scores[a][query] for query in both]
         yield OpinionPair(
             kind="flags",
@@ -368,7 +374,7 @@ def flag_pairs(task: Task, ranked: Sequence[tuple[str, int, Look]]) -> Iterator[
             rate=None if pair is None else pair.delta,
             low=None if pair is None else pair.ci.low,
             high=None if pair is None else pair.ci.high,
-            level=level_of(task),
+            level=level_of(len(pairs)),
             **code_and_words(pair),
         )
 
@@ -441,10 +447,10 @@ def flagged_docs(
 
 def choices_of(task: Task, items: Mapping[QueryDoc, TaskItem], chosen: Sequence[SingleJudgment]) -> ChoiceReport:
     ranks = [items[each.query, each.doc].ranks if (each.query, each.doc) in items else {} for each in chosen]
-    pairs = []
+    pairs, level = [], level_of(len(compared_pairs(task)))
     for a, b in compared_pairs(task) if chosen else ():
         outcomes = [(each.query, outcome_of(of.get(a), of.get(b))) for each, of in zip(chosen, ranks, strict=True)]
-        pairs.append(win_pair(task, "choices", (a, b), outcomes))
+        pairs.append(win_pair(task, "choices", (a, b), outcomes, level))
     return ChoiceReport(
         n=len(chosen),
         n_queries=len({each.query for each in chosen}),
@@ -498,7 +504,8 @@ def preferences_of(task: Task, said: Sequence[Preference], again: Sequence[Prefe
         n_raters=len({each.rater for each in said}),
         counts=tuple(preference_counts(task, every)),
         pairs=tuple(
-            win_pair(task, "preferences", pair, outcomes[pair]) for pair in sorted(outcomes, key=place_in(task))
+            win_pair(task, "preferences", pair, outcomes[pair], level_of(len(outcomes)))
+            for pair in sorted(outcomes, key=place_in(task))
         ),
         swapped=SwapCheck(
             alike=CountOf(sum(alike), len(alike)), left=CountOf(sum(value < 0 for value in named), len(named))
@@ -553,19 +560,21 @@ def compared_pairs(task: Task) -> list[PairOf]:
     return [(first, other) for other in others]
 
 
-def level_of(task: Task) -> float:
-    """Return the level of each interval, so that all of them hold together."""
-    return round(1 - ALPHA / max(1, len(task.plan.systems) - 1), 12)
+def level_of(n_pairs: int) -> float:
+    """Return the level of the interval of each of several pairs, so that all of them hold together."""
+    return round(1 - ALPHA / max(1, n_pairs), 12)
 
 
-def win_pair(task: Task, kind: OpinionKind, pair: PairOf, outcomes: Sequence[tuple[str, float]]) -> OpinionPair:
+def win_pair(
+    task: Task, kind: OpinionKind, pair: PairOf, outcomes: Sequence[tuple[str, float]], level: float
+) -> OpinionPair:
     """Return who wins between two systems; outcomes are 1 where B won, 0 where A did, a half for a tie."""
     by_query: dict[str, list[float]] = {}
     for query, outcome in outcomes:
         by_query.setdefault(query, []).append(outcome)
     won = {query: sum(some) / len(some) for query, some in by_query.items()}
     scores = {pair[0]: {query: 1 - share for query, share in won.items()}, pair[1]: won}
-    found = compared(task, pair, scores, f"share of {kind} won")
+    found = compared(task, pair, scores, f"share of {kind} won", level)
     return OpinionPair(
         kind=kind,
         a=pair[0],
@@ -578,7 +587,7 @@ def win_pair(task: Task, kind: OpinionKind, pair: PairOf, outcomes: Sequence[tup
         rate=rate_of(None if found is None else found.delta),
         low=rate_of(None if found is None else found.ci.low),
         high=rate_of(None if found is None else found.ci.high),
-        level=level_of(task),
+        level=level,
         **code_and_words(found),
     )
 
@@ -589,7 +598,13 @@ def rate_of(difference: float | None) -> float | None:
 
 
 def compared(
-    task: Task, pair: PairOf, scores: Mapping[str, Mapping[str, float]], measure: str, *, lower: bool = False
+    task: Task,
+    pair: PairOf,
+    scores: Mapping[str, Mapping[str, float]],
+    measure: str,
+    level: float,
+    *,
+    lower: bool = False,
 ) -> PairResult | None:
     """Compare two systems by scores of queries; None where there is no query."""
     if not scores[pair[0]]:
@@ -597,14 +612,17 @@ def compared(
     cells = {name: {measure: dict(of)} for name, of in scores.items()}
     file = ScoreFile(cells, lower_is_better=frozenset({measure}) if lower else frozenset())
     request = CompareRequest(
-        margin=0.0, alpha=round(1 - level_of(task), 12), seed=task.plan.seed, order="given", baseline=pair[0]
+        margin=0.0, alpha=round(1 - level, 12), seed=task.plan.seed, order="given", baseline=pair[0]
     )
     comparison = compare_scores_request(as_scores(file, where=measure), request, on_note=lambda _: None)
     return comparison.groups[0].compared[0]
 
 
 def code_and_words(pair: PairResult | None) -> dict[str, Any]:
+    """Return the verdict; that a few queries are all ties says nothing of others."""
     code: Code = "not_comparable" if pair is None else pair.final_verdict.code
+    if code == "same" and pair is not None and pair.n_units < MIN_UNITS:
+        code = "too_few"
     return {"code": code, "words": "even" if code == "same" else WORDS[code]}
 
 
@@ -612,34 +630,37 @@ def code_and_words(pair: PairResult | None) -> dict[str, Any]:
 
 
 def lead_words(pair: OpinionPair) -> str:
-    subject = {"choices": "By choices", "preferences": "By preferences", "flags": "By flags"}[pair.kind]
     match pair.code:
         case "better" | "worse" | "probably_better" | "probably_worse":
-            return f"{subject}, {pair.b} is {pair.words} than {pair.a}"
+            return f"By {pair.kind}, {pair.b} is {pair.words} than {pair.a}"
         case "same" | "identical":
-            return f"{subject}, {pair.b} and {pair.a} are even"
+            return f"By {pair.kind}, {pair.b} and {pair.a} are even"
         case "too_few":
-            return f"{subject}, there are too few queries to tell {pair.b} from {pair.a}"
+            return f"By {pair.kind}, there are too few queries to tell {pair.b} from {pair.a}"
         case "cannot_tell":
-            return f"{subject}, nobody can tell {pair.b} from {pair.a} yet"
+            return f"By {pair.kind}, one cannot tell whether {pair.b} or {pair.a} is better"
         case _:
-            return f"{subject}, {pair.b} and {pair.a} cannot be compared"
+            return f"By {pair.kind}, {pair.b} and {pair.a} cannot be compared"
 
 
 def evidence_words(pair: OpinionPair) -> str:
     if pair.rate is None:
-        return "no query has an opinion on both"
-    on = f"on {counted(pair.n_queries, 'query')}"
-    ends = interval_text(pair)
+        return "no query says something of both"
+    on, ends = f"on {counted(pair.n_queries, 'query')}", interval_text(pair)
     if pair.kind == "flags":
         if pair.rate == 0:
-            return f"the same share of their docs is flagged{ends} {on}"
+            return f"of both the same share of docs is flagged, {on}"
         way = "more" if pair.rate > 0 else "less"
-        return f"its docs are flagged {points(abs(pair.rate))} {way} often{ends} {on}"
-    what = "ranks the chosen doc higher in" if pair.kind == "choices" else "has the better list in"
-    noun = "choice" if pair.kind == "choices" else "preference"
-    ties = f", {pair.tied:,} of them tied" if pair.tied else ""
-    return f"it {what} {percent_of(pair.rate)}{ends} of {counted(pair.n_opinions, noun)}{ties}, {on}"
+        return f"docs of {pair.b} are flagged {points(abs(pair.rate))} {way} often{ends}, {on}"
+    rate = f"its win rate is {percent_of(pair.rate)}{ends}, {on}"
+    if pair.code not in SIDED:
+        rate = f"the win rate of {pair.b} is {percent_of(pair.rate)}{ends}, {on}"
+    if pair.kind == "choices":
+        higher = f"{pair.b} has {pair.won:,} at a better rank, {pair.a} {pair.lost:,}"
+        said = f"of {counted(pair.n_opinions, 'choice')}, {higher}"
+    else:
+        said = f"of {counted(pair.n_opinions, 'preference')}, {pair.won:,} are for {pair.b}, {pair.lost:,} for {pair.a}"
+    return f"{rate}; {said}{f', and {pair.tied:,} are tied' if pair.tied else ''}"
 
 
 def interval_text(pair: OpinionPair) -> str:
@@ -665,32 +686,29 @@ def points(share: float) -> str:
 
 
 def signed_points(share: float) -> str:
-    return f"{'+' if share > 0 else '-' if share < 0 else ''}{percent_of(abs(share))[:-1]}"
+    return f"{'+' if share > ROUNDING else '-' if share < -ROUNDING else ''}{percent_of(abs(share))[:-1]}"
 
 
 def headline_of(found: OpinionReport) -> str:
-    parts = [each.text for each in (*found.preferences.pairs, *found.choices.pairs)]
+    parts = [f"{lead_words(each)}." for each in (*found.preferences.pairs, *found.choices.pairs)]
     flags = found.flags.share
     if flags.n:
-        docs = f"on {counted(found.flags.n_docs, 'doc')}"
-        parts.append(f"{counted(flags.n, 'flag')} {docs}: {percent_of(or_nan(flags.value))} of what raters looked at.")
+        parts.append(f"{counted(flags.n, 'flag')} on {counted(found.flags.n_docs, 'doc')}.")
     elif flags.of:
-        parts.append(f"Nothing is flagged, of {counted(flags.of, 'doc')} that raters looked at.")
-    if not parts:
-        return "Nobody has flagged, chosen or preferred anything yet."
-    return " ".join(parts)
+        parts.append(f"Nothing is flagged, of {counted(flags.of, 'look')} at a doc.")
+    return " ".join(parts) or "Nobody has flagged, chosen or preferred anything yet."
 
 
 def detail_sentences(found: OpinionReport) -> Iterator[str]:
-    for each in found.flags.pairs:
-        yield each.text
-    swapped = found.preferences.swapped
-    if swapped.alike.of:
+    """Yield what limits the answer."""
+    alike, left = found.preferences.swapped.alike, found.preferences.swapped.left
+    if alike.of >= ENOUGH_CHECKS and alike.n < STEADY * alike.of:
         yield (
-            f"Of {counted(swapped.alike.of, 'query')} whose lists were shown again with sides swapped, "
-            f"{swapped.alike.n:,} got the same answer; the others count as ties."
+            f"Preferences are not steady: shown again with sides swapped, {alike.of - alike.n:,} of {alike.of:,} got "
+            "another answer. They count as ties."
         )
-    if swapped.left.of:
-        yield f"The list on the left was named in {swapped.left.n:,} of {swapped.left.of:,} preferences for a list."
-    if found.choices.n and not found.choices.n_queries > 1:
+    if left.of >= ENOUGH_CHECKS and 0.5 not in wilson_interval(left.n, left.of):
+        side, n = ("left", left.n) if 2 * left.n > left.of else ("right", left.of - left.n)
+        yield f"The side may matter: {n:,} of {left.of:,} preferences are for the list on the {side}."
+    if found.choices.n and found.choices.n_queries == 1:
         yield "All choices are of one query: they say nothing of others."

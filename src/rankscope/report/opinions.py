@@ -39,12 +39,15 @@ from rankscope.report.table import Cell, Table
 from rankscope.report.words import doc_cells, query_cells, shortened_cell, without_empty
 from rankscope.stats.interval import percent
 
+MOST_FACTS = 5
 SHOWN_WORDS = 5
 """Words of the notes in a row of a table."""
 
 
 def opinions_report(found: OpinionReport, *, command: str = "") -> Report:
-    first: list[Block] = [answer_of(found), facts_of(found)]
+    first: list[Block] = [answer_of(found)]
+    if facts := tuple(facts_of(found))[:MOST_FACTS]:
+        first.append(Facts("", facts))
     first += estimates_of(found)
     return Report(
         title=f"Flags, choices and preferences · {found.task_name}",
@@ -62,19 +65,18 @@ def answer_of(found: OpinionReport) -> VerdictBlock:
     ]
     pairs = (*found.preferences.pairs, *found.choices.pairs)
     mark: Mark = VERDICT_MARKS[pairs[0].code] if len({pair.code for pair in pairs}) == 1 else "note"
-    return VerdictBlock(found.headline, "", mark, f"{found.task_name} · {' · '.join(said)}", found.details)
+    reason = " ".join(pair.text for pair in (*pairs, *found.flags.pairs))
+    return VerdictBlock(found.headline, reason, mark, f"{found.task_name} · {' · '.join(said)}", found.details)
 
 
-def facts_of(found: OpinionReport) -> Facts:
-    facts = []
+def facts_of(found: OpinionReport) -> Iterator[Fact]:
     flags = found.flags.share
     if flags.of:
-        facts.append(Fact("Flagged", share_words(flags), f"{flags.n:,} of {flags.of:,} looks at a doc"))
+        yield Fact("Flagged", share_words(flags), f"{flags.n:,} of {counted(flags.of, 'look')} at a doc")
     for each in found.choices.systems if found.choices.n else ():
-        found_at = f"chosen doc at rank 1: {each.first.n:,} of {each.first.of:,}"
-        rank = "not found" if each.median_rank is None else f"median rank {each.median_rank:g}"
-        facts.append(Fact(f"Choices in {each.system}", share_words(each.first), f"{found_at}; {rank}"))
-    return Facts("", tuple(facts[:5]))
+        rank = "never in its list" if each.median_rank is None else f"median rank {each.median_rank:g}"
+        context = f"{each.first.n:,} of {counted(each.first.of, 'choice')}; {rank}"
+        yield Fact(f"{each.system} has the choice first", share_words(each.first), context)
 
 
 def estimates_of(found: OpinionReport) -> Iterator[Block]:
@@ -110,7 +112,8 @@ def flag_estimate(pair: OpinionPair) -> Estimate:
 
 def sections_of(found: OpinionReport) -> Iterator[Section]:
     if found.preferences.n:
-        yield Section("Preferences", (TableBlock("", preferences_table(found.preferences)),))
+        table = TableBlock("", preferences_table(found.preferences))
+        yield Section("Preferences", (table, Bullets("", tuple(swap_words(found.preferences)))))
     if found.choices.n:
         yield Section("Rank of the chosen doc", (TableBlock("", choices_table(found.choices)),))
     if found.flags.share.of:
@@ -157,6 +160,18 @@ def preferences_table(found: PreferenceReport) -> Table:
     ]
     header = ["A", "B", "A clearly", "A slightly", "no difference", "B slightly", "B clearly", "cannot tell"]
     return Table(header, rows, n_name_columns=2, notes=("every time that two lists were shown counts once",))
+
+
+def swap_words(found: PreferenceReport) -> Iterator[str]:
+    """Yield whether the side matters."""
+    alike, left = found.swapped.alike, found.swapped.left
+    if alike.of:
+        differ = "" if alike.n == alike.of else "; the others count as ties"
+        yield f"Shown again with sides swapped: {alike.n:,} of {alike.of:,} got the same answer{differ}."
+    else:
+        yield "No lists were judged again with sides swapped, so nobody knows whether the side matters."
+    if left.of:
+        yield f"The list on the left was named {left.n:,} times, the one on the right {left.of - left.n:,} times."
 
 
 def choices_table(found: ChoiceReport) -> Table:
@@ -248,9 +263,10 @@ def reading_of(found: OpinionReport) -> Iterator[str]:
             "A win rate counts each query the same, however many raters said something of it, and ties half. Its "
             "interval and its verdict come from the comparison of two systems by the share of each query that they won."
         )
-    if len(found.systems) > 2:
-        yield "With several systems, intervals are wider, so that all of them hold together."
-    yield (
-        "A flag rate is over docs that raters graded or flagged; where whole lists are judged, over all docs of the "
-        "queries that a rater judged."
-    )
+    if max(map(len, (found.choices.pairs, found.preferences.pairs, found.flags.pairs))) > 1:
+        yield "With several pairs of systems, intervals are wider, so that those of choices hold together, and so on."
+    if found.flags.share.of:
+        yield (
+            "A flag rate is over docs that raters graded or flagged; where whole lists are judged, over all docs of the "
+            "queries that a rater judged."
+        )

@@ -32,9 +32,9 @@ def test_win_rate_of_choices(tmp_path):
     assert pair.code == expected.verdict.code == "cannot_tell"
     assert pair.low <= 0.5 < pair.high
     assert pair.text.startswith(
-        "By choices, one cannot tell whether new or old is better: the win rate of new is 75% (95% CI"
+        "By choices, one cannot tell whether new or old is better. new's win rate against old is 75% (95% CI"
     )
-    assert pair.text.endswith("on 12 queries; of 12 choices, new has 9 at a better rank, old 3.")
+    assert pair.text.endswith("on 12 queries: of 12 choices, new has 9 at a better rank, old 3.")
     old, new = found.choices.systems
     assert (old.first, new.first) == (CountOf(3, 12), CountOf(9, 12))
     assert (old.median_rank, new.median_rank) == (4, 1)
@@ -71,8 +71,8 @@ def test_few_queries_and_choices_of_one_kind(tmp_path):
         (pair,) = opinions_of(made.store, made.task).choices.pairs
     assert (pair.code, pair.rate) == ("too_few", 1)
     assert pair.text == (
-        "By choices, there are too few queries to tell new from old: the win rate of new is 100%, on 3 queries; of 3 "
-        "choices, new has 3 at a better rank, old 0."
+        "By choices, there are too few queries to tell new from old. new's win rate against old is 100%, on 3 queries: "
+        "of 3 choices, new has 3 at a better rank, old 0."
     )
 
 

@@ -30,7 +30,7 @@ from rankscope.judging.records import Preference, Task, TaskItem, again_name
 from rankscope.measures.score_files import ScoreFile, as_scores
 from rankscope.printable import counted
 from rankscope.records import Record, StoredRecord
-from rankscope.stats.interval import Interval, mean_interval, percent, wilson_interval
+from rankscope.stats.interval import Interval, mean_interval, wilson_interval
 from rankscope.store import Store, StoredDoc, StoredQuery
 from rankscope.store.judgments import is_choice
 from rankscope.store.labels import QueryDoc
@@ -45,7 +45,6 @@ ENOUGH_CHECKS = 5
 """With fewer preferences, nothing is said of sides."""
 STEADY = 0.75
 """The share of lists shown again that is expected to get the same answer."""
-SIDED = ("better", "worse", "probably_better", "probably_worse")
 ROUNDING = 1e-6
 """Shares that differ by less are the same up to rounding."""
 _WORD = re.compile("[^\\W\\d_]+(?:[-'\u2019][^\\W\\d_]+)*")
@@ -77,8 +76,13 @@ class OpinionPair(Record, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The verdict with what it rests on, in a sentence."""
-        return f"{lead_words(self)}: {evidence_words(self)}."
+        """The verdict with what it rests on."""
+        return f"By {self.kind}, {verdict_clause(self)}. {self.evidence}"
+
+    @property
+    def evidence(self) -> str:
+        """The numbers, in a sentence."""
+        return evidence_sentence(self)
 
 
 class RankFlags(Record):
@@ -629,38 +633,37 @@ def code_and_words(pair: PairResult | None) -> dict[str, Any]:
 # words
 
 
-def lead_words(pair: OpinionPair) -> str:
+def verdict_clause(pair: OpinionPair) -> str:
     match pair.code:
         case "better" | "worse" | "probably_better" | "probably_worse":
-            return f"By {pair.kind}, {pair.b} is {pair.words} than {pair.a}"
+            return f"{pair.b} is {pair.words} than {pair.a}"
         case "same" | "identical":
-            return f"By {pair.kind}, {pair.b} and {pair.a} are even"
+            return f"{pair.b} and {pair.a} are even"
         case "too_few":
-            return f"By {pair.kind}, there are too few queries to tell {pair.b} from {pair.a}"
+            return f"there are too few queries to tell {pair.b} from {pair.a}"
         case "cannot_tell":
-            return f"By {pair.kind}, one cannot tell whether {pair.b} or {pair.a} is better"
+            return f"one cannot tell whether {pair.b} or {pair.a} is better"
         case _:
-            return f"By {pair.kind}, {pair.b} and {pair.a} cannot be compared"
+            return f"{pair.b} and {pair.a} cannot be compared"
 
 
-def evidence_words(pair: OpinionPair) -> str:
+def evidence_sentence(pair: OpinionPair) -> str:
     if pair.rate is None:
-        return "no query says something of both"
+        return "No query says something of both."
     on, ends = f"on {counted(pair.n_queries, 'query')}", interval_text(pair)
     if pair.kind == "flags":
         if pair.rate == 0:
-            return f"of both the same share of docs is flagged, {on}"
+            return f"The same share of docs is flagged of {pair.b} and of {pair.a}, {on}."
         way = "more" if pair.rate > 0 else "less"
-        return f"docs of {pair.b} are flagged {points(abs(pair.rate))} {way} often{ends}, {on}"
-    rate = f"its win rate is {percent_of(pair.rate)}{ends}, {on}"
-    if pair.code not in SIDED:
-        rate = f"the win rate of {pair.b} is {percent_of(pair.rate)}{ends}, {on}"
+        return f"Docs of {pair.b} are flagged {points(abs(pair.rate))} {way} often than those of {pair.a}{ends}, {on}."
     if pair.kind == "choices":
-        higher = f"{pair.b} has {pair.won:,} at a better rank, {pair.a} {pair.lost:,}"
-        said = f"of {counted(pair.n_opinions, 'choice')}, {higher}"
+        said = (
+            f"{counted(pair.n_opinions, 'choice')}, {pair.b} has {pair.won:,} at a better rank, {pair.a} {pair.lost:,}"
+        )
     else:
-        said = f"of {counted(pair.n_opinions, 'preference')}, {pair.won:,} are for {pair.b}, {pair.lost:,} for {pair.a}"
-    return f"{rate}; {said}{f', and {pair.tied:,} are tied' if pair.tied else ''}"
+        said = f"{counted(pair.n_opinions, 'preference')}, {pair.won:,} are for {pair.b}, {pair.lost:,} for {pair.a}"
+    tied = f", and {pair.tied:,} are tied" if pair.tied else ""
+    return f"{pair.b}'s win rate against {pair.a} is {percent_of(pair.rate)}{ends}, {on}: of {said}{tied}."
 
 
 def interval_text(pair: OpinionPair) -> str:
@@ -670,7 +673,7 @@ def interval_text(pair: OpinionPair) -> str:
         ends = f"{signed_points(pair.low)} to {signed_points(pair.high)}"
     else:
         ends = f"{percent_of(pair.low)} to {percent_of(pair.high)}"
-    return f" ({percent(pair.level)} CI {ends})"
+    return f" ({100 * pair.level:.4g}% CI {ends})"
 
 
 def percent_of(share: float) -> str:
@@ -690,7 +693,11 @@ def signed_points(share: float) -> str:
 
 
 def headline_of(found: OpinionReport) -> str:
-    parts = [f"{lead_words(each)}." for each in (*found.preferences.pairs, *found.choices.pairs)]
+    parts = [
+        f"By {pairs[0].kind}, {', '.join(map(verdict_clause, pairs))}."
+        for pairs in (found.preferences.pairs, found.choices.pairs)
+        if pairs
+    ]
     flags = found.flags.share
     if flags.n:
         parts.append(f"{counted(flags.n, 'flag')} on {counted(found.flags.n_docs, 'doc')}.")

@@ -65,7 +65,7 @@ def answer_of(found: OpinionReport) -> VerdictBlock:
     ]
     pairs = (*found.preferences.pairs, *found.choices.pairs)
     mark: Mark = VERDICT_MARKS[pairs[0].code] if len({pair.code for pair in pairs}) == 1 else "note"
-    reason = " ".join(pair.text for pair in (*pairs, *found.flags.pairs))
+    reason = " ".join([*(pair.evidence for pair in pairs), *(pair.text for pair in found.flags.pairs)])
     return VerdictBlock(found.headline, reason, mark, f"{found.task_name} · {' · '.join(said)}", found.details)
 
 
@@ -120,7 +120,8 @@ def sections_of(found: OpinionReport) -> Iterator[Section]:
         yield Section("Flags by rank and system", (TableBlock("", ranks_table(found.flags)),))
     if found.flags.share.n:
         yield from flag_sections(found.flags)
-    yield Section("How to read it", (Bullets("", tuple(reading_of(found))),))
+    if reading := tuple(reading_of(found)):
+        yield Section("How to read it", (Bullets("", reading),))
 
 
 def flag_sections(flags: FlagReport) -> Iterator[Section]:
@@ -267,6 +268,6 @@ def reading_of(found: OpinionReport) -> Iterator[str]:
         yield "With several pairs of systems, intervals are wider, so that those of choices hold together, and so on."
     if found.flags.share.of:
         yield (
-            "A flag rate is over docs that raters graded or flagged; where whole lists are judged, over all docs of the "
-            "queries that a rater judged."
+            "A flag rate is over docs that raters graded or flagged; where whole lists are judged, over all docs of "
+            "the queries that a rater judged."
         )

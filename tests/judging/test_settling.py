@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import random
+from uuid import uuid4
 
 import pytest
 
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.verdict import call
 from rankscope.data.run import Run
-from rankscope.data.tasks import TaskItem
-from rankscope.judging.settling import settle, settle_audit
+from rankscope.data.tasks import TaskItem, TaskPlan
+from rankscope.judging.rater_view import SaveRequest
+from rankscope.judging.session import session_of
+from rankscope.judging.settling import SettlingWatch, settle, settle_audit, settling_of
+from rankscope.judging.tasks import create_task
 from rankscope.judging.worst_case import ComparedRuns, KnownGrades
+from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
 
 SCALE = (0.0, 1.0, 2.0, 3.0)
 
@@ -185,3 +190,30 @@ def test_an_audit_is_looked_at_as_planned_and_in_between_says_nothing():
     assert state.look.level == pytest.approx(1 - 0.05 / 3, abs=1e-6)
     assert state.pairs[0].code == "better"
     assert math.isclose(state.pairs[0].delta, 1.0)
+
+
+def test_queries_that_no_grade_changes_count_in_a_stored_task(tmp_path):
+    """Of fourteen queries both systems answer two alike: the difference is a mean over fourteen, by hand 12/14."""
+    queries = {f"q{i:02}": StoredQuery(f"text {i}") for i in range(14)}
+    with open_store(tmp_path / "store.db", create=True) as store:
+        for system, first in (("old", "y"), ("new", "z")):
+            collection = CollectionFacts(name="c", queries=queries)
+            run = Run({query: [first if query > "q01" else "x"] for query in queries})
+            store.runs.add(run, RunFacts(system=system, started="2026-01-01T00:00:00", collection=collection))
+        plan = TaskPlan(pool="settle", measure="P@1", overlap=2, repeat_share=0.0)
+        task = create_task(store, "t", plan, runs=["old", "new"])
+        items = store.tasks.items(task)
+        assert {(item.query, item.doc) for item in items} == {(q, d) for q in queries if q > "q01" for d in "yz"}
+        watch = SettlingWatch(store)
+        assert watch.now(task).stage == "nothing judged"
+        sessions = [session_of(store, task, store.raters.invite(task, name=name)[0]) for name in ("ann", "bo")]
+        for session in sessions:
+            for item in items:
+                said = SaveRequest(uuid=str(uuid4()), query=item.query, doc=item.doc, grade=2.0 * (item.doc == "z"))
+                assert session.save(said).status == "ok"
+            state = watch.now(task)
+            assert (state.settled, state.n_judged) == ((False, 0) if session is sessions[0] else (True, 24))
+            assert state.pairs[0].delta == pytest.approx(12 / 14)
+        assert state is watch.now(task)  # nothing new was judged
+        assert watch.latest(task) == state
+        assert settling_of(store, task) == state

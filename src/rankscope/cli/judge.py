@@ -22,13 +22,14 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
-from rankscope.cli.style import show
+from rankscope.cli.style import WIDTH, show
 from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
 from rankscope.io.files import read_text
 from rankscope.printable import counted
@@ -337,8 +338,12 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
         f"  {', '.join(task.plan.systems) or 'docs of a file'}; pool {each.pool}, {task.plan.overlap} of "
         f"{counted(each.raters, 'rater')} for each doc, {blind}, rule {task.plan.rule}",
         *(rater_line(rater) for rater in raters),
-        *([f"  {state.words}"] if state.words else []),
+        *(line for words in state.lines for line in wrapped(words)),
     )
+
+
+def wrapped(words: str) -> list[str]:
+    return textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def rater_line(rater: ListedRater) -> str:

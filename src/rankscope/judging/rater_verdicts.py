@@ -18,7 +18,8 @@ from rankscope.comparison.verdict import MIN_UNITS, WORDS, decimals, lowered_for
 from rankscope.data.run import Run
 from rankscope.errors import InputError, RankscopeError
 from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, with_known
-from rankscope.judging.records import LabelRule, Task
+from rankscope.judging.records import LabelRule, Task, TaskItem
+from rankscope.judging.worst_case import common_queries
 from rankscope.printable import listed
 from rankscope.records import Record, or_nan, replace
 from rankscope.store import Store, StoredQuery, StoredRun
@@ -165,13 +166,25 @@ def labels_of_rule(graded: TaskGrades) -> tuple[Labels, str]:
 def compare_by(
     graded: TaskGrades, runs: Mapping[str, Run], grades: Mapping[QueryDoc, float], *, all_queries: bool
 ) -> Comparison:
-    """Compare by the grades of some docs, beside what was known before of their queries, or of all queries."""
+    """Compare by the grades of some docs, beside what was known before of their queries, or of all queries.
+
+    A task of the docs that settle a comparison leaves out queries whose difference no grade changes; these count.
+    """
     plan = graded.task.plan
     request = CompareRequest(
         measures=[plan.measure], margin=plan.margin, seed=plan.seed, unjudged="uncertain", order="given"
     )
-    qrels = qrels_of_pairs(with_known(graded, grades, all_queries=all_queries and plan.pool != "audit"))
+    settles = plan.pool == "settle"
+    qrels = qrels_of_pairs(
+        with_known(graded, grades, all_queries=(all_queries or settles) and plan.pool != "audit")
+    ).with_queries(queries_without_items(runs, graded.items) if settles else ())
     return compare_runs(qrels, dict(runs), request, on_note=lambda _: None)  # what must be known is in the verdict
+
+
+def queries_without_items(runs: Mapping[str, Run], items: Sequence[TaskItem]) -> list[str]:
+    """Return the queries that all runs were asked, and of which a task holds no doc."""
+    held = {item.query for item in items}
+    return [query for query in common_queries(runs) if query not in held]
 
 
 def under_raters(

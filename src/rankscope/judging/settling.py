@@ -38,6 +38,7 @@ from rankscope.judging.worst_case import (
     KnownGrades,
     about_how_many,
     bounds_of_pairs,
+    common_queries,
     is_settled,
     left_to_judge,
     nothing_judged,
@@ -136,9 +137,13 @@ class SettlingState(Record, kw_only=True):
         return rater_line(self)
 
     @property
-    def words(self) -> str:
+    def lines(self) -> tuple[str, ...]:
         """For those who may know the systems: what stands, what it would take, and what that assumes."""
-        return " ".join([*(pair_words(pair) for pair in self.pairs), assumption_words(self)]).strip()
+        return tuple(line for line in (*map(pair_words, self.pairs), assumption_words(self)) if line)
+
+    @property
+    def words(self) -> str:
+        return " ".join(self.lines)
 
 
 def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
@@ -379,13 +384,15 @@ def compared_runs(store: Store, task: Task) -> ComparedRuns | None:
         return None
     known = {run.number: run for run in store.runs.list(collection=task.collection, repetitions=True)}
     stored = [known[number] for number in plan.runs]
-    queries = {item.query for item in store.tasks.items(task)}
-    before = None if plan.pool == "audit" else known_labels(store, task)
-    queries.update(() if before is None else before.query_ids)
     names = plan.systems if len(plan.systems) == len(stored) else tuple(run.system for run in stored)
+    runs = {name: store.runs.ranking(run) for name, run in zip(names, stored, strict=True)}
+    before = None if plan.pool == "audit" else known_labels(store, task)
+    queries = {item.query for item in store.tasks.items(task)} | set(before or ())
+    if plan.pool not in ("audit", "file"):  # queries of which nothing is to be judged count, too
+        queries.update(common_queries(runs))
     guideline = parse_guideline(store.judgments.guidelines()[task.guideline])
     return ComparedRuns(
-        runs={name: store.runs.ranking(run, only=queries) for name, run in zip(names, stored, strict=True)},
+        runs=runs,
         measure=plan.measure,
         margin=plan.margin,
         query_ids=tuple(sorted(queries, key=byte_order)),
@@ -417,10 +424,10 @@ def settle_items(
 ) -> list[TaskItem]:
     """Return the docs whose grades settle a comparison; the place of a query is where the queue has it at first.
 
-    Queries count where all of the runs were asked, or where docs are known to be relevant or not.
+    All queries count that the runs were asked, also those whose difference no grade changes.
     """
     found = {(item.query, item.doc): item for item in pooled}
-    queries = {query for query, _ in found} | known.keys()
+    queries = {*common_queries(runs), *known}
     compared = ComparedRuns(
         runs=runs,
         measure=plan.measure,

@@ -20,6 +20,7 @@ from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import MIN_UNITS, call
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
+from rankscope.io.ids import byte_order
 from rankscope.records import Record, or_nan
 from rankscope.stats.rng import stream
 from rankscope.store.labels import QueryDoc
@@ -27,6 +28,12 @@ from rankscope.store.labels import QueryDoc
 N_DRAWS = 9
 """So many times the grades of open docs are drawn."""
 ROUNDING = 1e-9
+
+
+def common_queries(runs: Mapping[str, Run]) -> tuple[str, ...]:
+    """Return the queries that all runs were asked, in the order of their bytes."""
+    asked = [frozenset(run.query_ids if run.asked is None else run.asked.queries) for run in runs.values()]
+    return tuple(sorted(frozenset.intersection(*asked), key=byte_order)) if asked else ()
 
 
 class ComparedRuns(Record, kw_only=True, eq=False):

@@ -88,14 +88,8 @@ def test_keys_flag_choose_cannot_tell_undo_and_find(clinic, rankscope, grades):
     assert "query: heart trouble 7" in done.out
     with open_store(clinic) as store:
         held = [each.judgment for each in store.judgments.current("clinic", task="1")]
-    assert (
-        sorted((each.grade, each.flag, each.choice, each.status, each.note) for each in held if each.grade is None)
-        == [
-            (None, False, False, "cannot_tell", "query unclear"),
-            (None, False, True, "ok", ""),
-        ]
-        or len(held) == 3
-    )
+    others = {(each.flag, each.choice, each.status, each.note) for each in held if each.grade is None}
+    assert others == {(False, False, "cannot_tell", "query unclear"), (False, True, "ok", "")}
     graded = [each for each in held if each.grade is not None]
     assert [(each.query, each.grade) for each in graded] == [("q07", 1.0)]
 
@@ -213,9 +207,9 @@ def test_keys_of_scales_without_single_digits():
 def test_what_would_command_a_terminal_is_seen(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text(
-        json.dumps({"query": "q", "doc": "d", "query_text": "\x1b[2Jheart", "text": "\x1b]0;x\x07 heart"}) + "\n"
+        json.dumps({"query": "q", "doc": "d", "query_text": "\x1b[2J heart", "text": "\x1b]0;x\x07 heart"}) + "\n"
     )
     shown = "\n".join(Grading(FileDesk(path), bold=True).screen())
-    assert "\\x1b[2Jheart" in shown
+    assert "\\x1b[2J heart" in shown
     assert "\x1b[1mheart\x1b[0m" in shown
     assert "\x1b]" not in shown

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.judging.queue import GAP, QueueEntry, queue_of, screen_order, unit_hash
+from rankscope.judging.queue import GAP, QueueEntry, queue_of, screen_order, share_out, unit_hash
 from rankscope.judging.records import TaskItem, TaskPlan
 
 NAMES = st.text(st.sampled_from("ab\udc80\0<"), min_size=1, max_size=3)
@@ -21,9 +21,9 @@ def items_of(pairs, *, gold=(), place=0) -> list[TaskItem]:
     ]
 
 
-def queue(plan, items, rater, raters, done=None, *, again=None, **more) -> tuple[QueueEntry, ...]:
-    chosen = {"done": done or {}, "done_again": again or {}, **more}
-    return queue_of(plan, items, rater=rater, seed=100 + rater, raters=raters, **chosen)
+def queue(plan, items, rater, raters, done=None, *, again=None, in_vain=None, **more) -> tuple[QueueEntry, ...]:
+    shared = share_out(plan, items, raters=raters, done=done or {}, in_vain=in_vain)
+    return queue_of(plan, shared, rater=rater, seed=100 + rater, done=done or {}, done_again=again or {}, **more)
 
 
 def names(entries) -> list[tuple[str, str, bool]]:
@@ -150,6 +150,17 @@ def test_what_a_rater_who_left_has_not_judged_goes_to_the_others():
     plan = TaskPlan(repeat_share=0.0)
     left = {("q0", "d"): {2: 7}}
     assert {name for name, _, _ in names(queue(plan, items, 1, [1], left))} == {"q1", "q2", "q3"}
+
+
+def test_a_doc_judged_in_vain_goes_to_somebody_else():
+    """Rater 1 has all of both queries; where that one cannot tell, rater 2 judges in their place."""
+    items = items_of([("q0", "d0"), ("q0", "d1"), ("q1", "d0")])
+    plan, done = TaskPlan(repeat_share=0.0), {("q0", "d0"): {1: 7}, ("q0", "d1"): {1: 8}, ("q1", "d0"): {1: 9}}
+    assert queue(plan, items, 2, [1, 2], done) == ()
+    unclear = {("q0", "d1"): [1]}
+    assert names(queue(plan, items, 2, [1, 2], done, in_vain=unclear)) == [("q0", "d1", False)]
+    assert len(queue(plan, items, 1, [1, 2], done, in_vain=unclear)) == 3
+    assert len(queue(plan, items, 1, [1], done, in_vain=unclear)) == 3
 
 
 def test_what_matters_most_comes_first():

@@ -7,10 +7,11 @@ import threading
 import uuid
 
 import pytest
-from kitchen import LISTS, graded, joined, pairs_of, request, small_task
 
+import rankscope as rs
+from kitchen import LISTS, add_runs, graded, joined, pairs_of, request, small_task
 from rankscope.errors import InputError, OptionError
-from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session
+from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, states_of_raters
 from rankscope.judging.tasks import change_guideline, create_task, extend_task
 from rankscope.records import replace, to_builtins
 from rankscope.store import open_store
@@ -322,6 +323,34 @@ def test_adding_docs_never_reorders_what_is_done(store):
     fresh = open_session_of(store, session)
     assert pairs_of(fresh)[:2] == before
     assert fresh.state().n == 7
+
+
+def test_where_all_raters_stand(store):
+    task = small_task(store, overlap=2)
+    sessions = [joined(store, task, name) for name in ("Ada", "Bo", "Cy")]
+    graded(sessions[0], "q1", "a", 2.0, seconds=4.0)
+    store.raters.revoke(sessions[2].rater.number)
+    found = states_of_raters(store, task)
+    assert found == {session.rater.number: session.state() for session in sessions}
+    assert [(state.rater, state.done, state.n) for state in found.values()] == [
+        ("Ada", 1, 7),
+        ("Bo", 0, 7),
+        ("Cy", 0, 0),
+    ]
+
+
+def test_a_doc_of_an_audit_that_one_rater_cannot_tell_goes_to_another(store):
+    add_runs(store)
+    judge = store.qrels.add(rs.Qrels({"q1": {"a": 3}}), name="model", kind="judge")
+    task = small_task(store, pool="audit", judge_qrels=judge.number)
+    sessions = [joined(store, task), joined(store, task)]
+    first = next(session for session in sessions if ("q1", "a") in pairs_of(session))
+    second = next(session for session in sessions if session is not first)
+    assert ("q1", "a") not in pairs_of(second)
+    graded(first, "q1", "a", cannot_tell="doc unclear")
+    assert ("q1", "a") in pairs_of(second)
+    graded(second, "q1", "a", 2.0)
+    assert {each.judgment.purpose for each in store.judgments.list()} == {"audit"}
 
 
 # Lists

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from rankscope.judging.records import TaskItem, TaskPlan
@@ -40,13 +40,65 @@ def unit_hash(seed: int, *names: str) -> float:
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big") / 2**64
 
 
-def queue_of(
+class SharedOut(Record):
+    """What a task holds, shared out among its raters."""
+
+    items_of: dict[int, list[TaskItem]]
+    """By the number of the rater: what was judged by this one, and what is left for this one."""
+    gold: list[TaskItem]
+    """Docs of a known grade, for all."""
+
+
+def share_out(
     plan: TaskPlan,
     items: Iterable[TaskItem],
     *,
+    raters: Sequence[int],
+    done: DoneBy,
+    in_vain: Mapping[QueryDoc, Collection[int]] | None = None,
+) -> SharedOut:
+    """Return who judges what.
+
+    Parameters
+    ----------
+    plan
+        Of the task.
+    items
+        All that the task holds to judge; in `lists`, the queries.
+    raters
+        The numbers of all raters of the task who may judge.
+    done
+        What any rater has judged, also those who may not any more.
+    in_vain
+        By query and doc, raters who have judged it, and somebody else has to judge it in their place.
+    """
+    listed = sorted(items, key=lambda item: item.number)
+    plain = [item for item in listed if item.gold is None]
+    n_queries = len({item.query for item in plain})
+    units: dict[QueryDoc, list[TaskItem]] = {}
+    for item in plain:  # whole queries, unless there are too few of them for all raters
+        units.setdefault((item.query, "" if n_queries >= len(raters) else item.doc), []).append(item)
+    load: Counter[int] = Counter()
+    found: dict[int, list[TaskItem]] = {}
+    for unit in units.values():
+        judged = [done.get((item.query, item.doc), {}) for item in unit]
+        begun = {each for by in judged for each in by}
+        ordered = sorted(raters, key=lambda each: (each not in begun, load[each], own_turn(each, unit[0])))
+        load.update(dict.fromkeys(ordered[: plan.overlap], len(unit)))
+        for item, by in zip(unit, judged, strict=True):
+            n_vain = len((in_vain or {}).get((item.query, item.doc), ()))
+            wanted = max(0, plan.overlap - len(by) + n_vain)
+            for each in [*by, *[each for each in ordered if each not in by][:wanted]]:
+                found.setdefault(each, []).append(item)
+    return SharedOut(found, [item for item in listed if item.gold is not None])
+
+
+def queue_of(
+    plan: TaskPlan,
+    shared: SharedOut,
+    *,
     rater: int,
     seed: int,
-    raters: Sequence[int],
     done: DoneBy,
     done_again: Mapping[QueryDoc, int],
     order: Sequence[QueryDoc] = (),
@@ -57,14 +109,12 @@ def queue_of(
     ----------
     plan
         Of the task.
-    items
-        All that the task holds to judge; in `lists`, the queries.
+    shared
+        What each rater judges.
     rater
         The number of the rater whose queue it is.
     seed
         The rater's own.
-    raters
-        The numbers of all raters of the task who may judge.
     done
         What any rater has judged.
     done_again
@@ -72,11 +122,9 @@ def queue_of(
     order
         What matters most at the moment; it comes before what the order does not name.
     """
-    listed = sorted(items, key=lambda item: item.number)
-    gold = [item for item in listed if item.gold is not None]
-    mine = items_of([item for item in listed if item.gold is None], plan.overlap, rater, raters, done)
-    n_gold = round(plan.gold_share * len(mine) / (1 - plan.gold_share))
-    mine += gold_of(gold, n_gold, rater=rater, seed=seed, done=done)
+    plain = shared.items_of.get(rater, [])
+    n_gold = round(plan.gold_share * len(plain) / (1 - plan.gold_share))
+    mine = [*plain, *gold_of(shared.gold, n_gold, rater=rater, seed=seed, done=done)]
     place_of = {pair: place for place, pair in enumerate(order)}
 
     def key(item: TaskItem) -> tuple[int, int, float, float, int]:
@@ -95,28 +143,6 @@ def queue_of(
         else:
             begun.append((first, QueueEntry(item, again, done=True)))
     return *(entry for _, entry in sorted(begun, key=lambda each: each[0])), *left
-
-
-def items_of(
-    items: Sequence[TaskItem], overlap: int, rater: int, raters: Sequence[int], done: DoneBy
-) -> list[TaskItem]:
-    """Return what a rater has judged, and what is left for this one and not for others."""
-    n_queries = len({item.query for item in items})
-    units: dict[QueryDoc, list[TaskItem]] = {}
-    for item in items:  # whole queries, unless there are too few of them for all raters
-        units.setdefault((item.query, "" if n_queries >= len(raters) else item.doc), []).append(item)
-    load: Counter[int] = Counter()
-    mine: list[TaskItem] = []
-    for unit in units.values():
-        judged = [done.get((item.query, item.doc), {}) for item in unit]
-        begun = {each for by in judged for each in by}
-        takers = sorted(raters, key=lambda each: (each not in begun, load[each], own_turn(each, unit[0])))[:overlap]
-        load.update(dict.fromkeys(takers, len(unit)))
-        for item, by in zip(unit, judged, strict=True):
-            free = [each for each in takers if each not in by][: max(0, overlap - len(by))]
-            if rater in by or rater in free:
-                mine.append(item)
-    return mine
 
 
 def own_turn(rater: int, item: TaskItem) -> float:

@@ -19,7 +19,7 @@ from typing import Any, get_args
 from rankscope.data.judgments import JudgmentSource, JudgmentStatus, SingleJudgment
 from rankscope.errors import InputError
 from rankscope.judging.guidelines import parse_guideline
-from rankscope.judging.queue import QueryDoc, QueueEntry, queue_of, screen_order
+from rankscope.judging.queue import QueryDoc, QueueEntry, queue_of, screen_order, share_out
 from rankscope.judging.rater_view import (
     ChoiceState,
     DocState,
@@ -56,6 +56,7 @@ __all__ = [
     "ScreenList",
     "open_session",
     "session_of",
+    "states_of_raters",
 ]
 
 LONGEST_NOTE = 2000
@@ -98,6 +99,12 @@ def session_of(store: Store, task: Task, rater: TaskRater) -> RaterSession:
     return RaterSession(store, task, rater, parsed(store.tasks.guideline_text(task)))
 
 
+def states_of_raters(store: Store, task: Task) -> dict[int, RaterState]:
+    """Return where all raters of a task stand, by their numbers, in the order in which they were invited."""
+    guideline, work = parsed(store.tasks.guideline_text(task)), TaskWork(store, task)
+    return {rater.number: RaterSession(store, task, rater, guideline).state(work=work) for rater in work.raters}
+
+
 @lru_cache(maxsize=32)
 def parsed(text: str) -> Guideline:
     return parse_guideline(text)
@@ -114,10 +121,14 @@ class RaterSession:
 
     # What a rater sees
 
-    def state(self, *, order: Sequence[QueryDoc] = ()) -> RaterState:
-        """Return where the rater stands, with the queue; `order` is what matters most at the moment."""
-        said = SaidByRater(self)
-        queue = self.queue(said, order=order)
+    def state(self, *, order: Sequence[QueryDoc] = (), work: TaskWork | None = None) -> RaterState:
+        """Return where the rater stands, with the queue; `order` is what matters most at the moment.
+
+        `work` is what is known of the task and all raters, where somebody has read it already.
+        """
+        work = work or TaskWork(self.store, self.task)
+        said = SaidByRater(self, work)
+        queue = self._queue(said, work, order=order)
         names = dict.fromkeys(entry.item.query for entry in queue)
         texts = self._queries(names)
         n = Counter(entry.item.query for entry in queue)
@@ -144,30 +155,23 @@ class RaterSession:
             ),
         )
 
-    def queue(self, said: SaidByRater, *, order: Sequence[QueryDoc] = ()) -> tuple[QueueEntry, ...]:
+    def _queue(self, said: SaidByRater, work: TaskWork, *, order: Sequence[QueryDoc] = ()) -> tuple[QueueEntry, ...]:
         """Return the queue of the rater, with what each item is made of; it is not for the eyes of a rater."""
-        raters = self.store.raters.list(self.task)
-        number_of = {self._key(rater): rater.number for rater in raters}
-        done: dict[QueryDoc, dict[int, int]] = {}
-        for pair, key, first in said.done_by_all():
-            if key in number_of:
-                done.setdefault(pair, {})[number_of[key]] = first
-        items = self.store.tasks.items(self.task)
         return queue_of(
             self.task.plan,
-            [item for item in items if not (item.doc and self._shows_lists)],
+            work.shared,
             rater=self.rater.number,
             seed=self.rater.seed,
-            raters=[rater.number for rater in raters if rater.revoked is None or rater.number == self.rater.number],
-            done=done,
+            done=work.done,
             done_again=said.done_again,
             order=order,
         )
 
     def query(self, query: str, *, again: bool = False) -> QueryView:
         """Return a query with its docs and what the rater said of them; in `lists`, `again` with sides swapped."""
-        said = SaidByRater(self)
-        entries = [entry for entry in self.queue(said) if entry.item.query == query]
+        work = TaskWork(self.store, self.task)
+        said = SaidByRater(self, work)
+        entries = [entry for entry in self._queue(said, work) if entry.item.query == query]
         if not entries:
             raise InputError(f"the query {query!r} is not among yours", hint="it may have gone to another rater")
         stored = self._queries([query]).get(query, StoredQuery())
@@ -231,9 +235,6 @@ class RaterSession:
     @property
     def _shows_lists(self) -> bool:
         return self.task.plan.mode == "lists"
-
-    def _key(self, rater: TaskRater) -> str:
-        return rater.id if self._shows_lists else rater.key
 
     def task_name(self, *, again: bool) -> str:
         """Return what judgments of this task name it by."""
@@ -359,10 +360,41 @@ class RaterSession:
         return "" if request.value in range(-2, 3) else "A preference is one of -2, -1, 0, 1 and 2."
 
 
+class TaskWork:
+    """What is to do in a task, and what all raters have done of it."""
+
+    def __init__(self, store: Store, task: Task) -> None:
+        self.raters = store.raters.list(task)
+        shows_lists = task.plan.mode == "lists"
+        self.preferences = store.preferences.list(task=str(task.number)) if shows_lists else ()
+        self.done: dict[QueryDoc, dict[int, int]] = {}
+        """As `queue_of` wants it."""
+        in_vain: dict[QueryDoc, list[int]] = {}
+        if shows_lists:
+            number_of = {rater.id: rater.number for rater in self.raters}
+            for pair, key, first in lists_done(self.preferences, len(task.plan.systems)):
+                if key in number_of:
+                    self.done.setdefault(pair, {})[number_of[key]] = first
+        else:
+            number_of = {rater.key: rater.number for rater in self.raters}
+            for row in store.saves.judged(task):
+                if row.done and row.rater in number_of:
+                    self.done.setdefault((row.query, row.doc), {})[number_of[row.rater]] = row.first
+                    if task.plan.pool == "audit" and not row.graded:  # every doc of an audit needs a grade
+                        in_vain.setdefault((row.query, row.doc), []).append(number_of[row.rater])
+        self.shared = share_out(
+            task.plan,
+            [item for item in store.tasks.items(task) if not (item.doc and shows_lists)],
+            raters=[rater.number for rater in self.raters if rater.revoked is None],
+            done=self.done,
+            in_vain=in_vain,
+        )
+
+
 class SaidByRater:
     """What a rater has said so far in a task, as it holds now."""
 
-    def __init__(self, session: RaterSession) -> None:
+    def __init__(self, session: RaterSession, work: TaskWork) -> None:
         self.session = session
         store, task, rater = session.store, session.task, session.rater
         first, second = store.saves.of_rater(task, rater)
@@ -372,10 +404,9 @@ class SaidByRater:
         }
         self.choices = {row.query: row for row in first if row.value["choice"]}
         self.chosen = {query: row for query, row in self.choices.items() if row.value["status"] == "ok"}
-        self.preferences: tuple[StoredPreference, ...] = ()
+        self.preferences = work.preferences
         self.preferences_again: tuple[StoredPreference, ...] = ()
         if task.plan.mode == "lists":
-            self.preferences = store.preferences.list(task=session.task_name(again=False))
             again = store.preferences.list(task=session.task_name(again=True))
             self.preferences_again = tuple(each for each in again if each.preference.rater == rater.id)
             self.done_again = {pair: number for pair, _, number in lists_done(self.preferences_again, self.n_lists)}
@@ -387,13 +418,6 @@ class SaidByRater:
     @property
     def n_lists(self) -> int:
         return len(self.session.task.plan.systems)
-
-    def done_by_all(self) -> Iterable[tuple[QueryDoc, str, int]]:
-        """Yield what any rater has judged: query and doc, the rater, and the number of the first judgment."""
-        if self.session.task.plan.mode == "lists":
-            return lists_done(self.preferences, self.n_lists)
-        rows = self.session.store.saves.judged(self.session.task)
-        return (((row.query, row.doc), row.rater, row.first) for row in rows if row.done)
 
     def state(self, pair: QueryDoc, *, again: bool) -> DocState:
         row = self.docs[again].get(pair)

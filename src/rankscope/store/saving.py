@@ -67,6 +67,8 @@ class JudgedRow(Record):
     """As in RaterRow."""
     done: bool
     """Whether there is a grade, or the rater cannot tell."""
+    graded: bool
+    """Whether there is a grade."""
 
 
 class SaveTable:
@@ -112,9 +114,10 @@ class SaveTable:
         with self.store.reading() as connection:
             for row in connection.execute(wanted.where(own)):
                 known = found.get(row.state_sha256)
-                done = row.grade is not None or row.status == "cannot_tell"
+                graded = row.grade is not None
+                done = graded or row.status == "cannot_tell"
                 first = row.id if known is None else known.first
-                found[row.state_sha256] = JudgedRow(row.query, row.doc, row.rater, first, done)
+                found[row.state_sha256] = JudgedRow(row.query, row.doc, row.rater, first, done, graded)
         return list(found.values())
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankscope.data.tasks import Task, TaskItem, TaskPlan, TaskState
 from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
-from rankscope.records import from_builtins, replace, to_builtins
+from rankscope.records import from_builtins, to_builtins
 from rankscope.store.blobs import AT_A_TIME, insert_all_new
 from rankscope.store.judgments import check_guidelines
 from rankscope.store.schema import collection, collection_version, run, task_item, text_sha256
@@ -221,10 +221,3 @@ def task_of(row: Any) -> Task:
         created=row.created,
         who=row.who,
     )
-
-
-def with_overlap(plan: TaskPlan, overlap: int) -> TaskPlan:
-    """Return a plan by which more raters judge each doc."""
-    if overlap < plan.overlap:
-        raise OptionError(f"{plan.overlap} raters judge each doc already", hint="the number can only be raised")
-    return replace(plan, overlap=overlap)

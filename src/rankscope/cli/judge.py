@@ -59,7 +59,7 @@ OF_ACTIONS: dict[str, tuple[str, ...]] = {
     "size": ("create", "extend"),
     "overlap": ("create", "extend"),
     "file": ("create", "extend"),
-    "measure": ("create", "flags", "agreement"),
+    "measure": ("create", "agreement"),
     "margin": ("create",),
     "qrels": ("create",),
     "judge_qrels": ("create",),

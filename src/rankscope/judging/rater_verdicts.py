@@ -32,7 +32,7 @@ FEWEST_SYSTEMS = 3
 """The order of two systems is the sign of their difference, which is there already."""
 
 
-class RaterLine(Record, kw_only=True):
+class VerdictLine(Record, kw_only=True):
     """What a pair of systems looks like by some grades: all by the rule, one rater's, the highest or the lowest."""
 
     name: str
@@ -65,17 +65,17 @@ class RaterVerdicts(Record, kw_only=True):
     """By the task's rule, lowered where raters show the opposite."""
     before: Code
     """What the verdict was before."""
-    main: RaterLine
+    main: VerdictLine
     """By the task's rule, with the verdict as it was lowered."""
     decimals: int
     """With so many, differences are written everywhere."""
-    lines: tuple[RaterLine, ...]
+    lines: tuple[VerdictLine, ...]
     """Raters, as they were invited, then the highest and the lowest grade of each doc, where any doc has several."""
     against: tuple[str, ...]
     """Raters whose interval lies on the other side of 0."""
 
     @property
-    def raters(self) -> tuple[RaterLine, ...]:
+    def raters(self) -> tuple[VerdictLine, ...]:
         """Those with enough queries."""
         return tuple(line for line in self.lines if line.kind == "rater" and line.counts)
 
@@ -234,9 +234,9 @@ def rule_name(rule: LabelRule, trusted: str) -> str:
     return names.get(rule, f"all raters, {rule}")
 
 
-def line_of(name: str, kind: LineKind, pair: PairResult) -> RaterLine:
+def line_of(name: str, kind: LineKind, pair: PairResult) -> VerdictLine:
     verdict = pair.final_verdict
-    return RaterLine(
+    return VerdictLine(
         name=name,
         kind=kind,
         n_queries=pair.n_queries,
@@ -250,8 +250,8 @@ def line_of(name: str, kind: LineKind, pair: PairResult) -> RaterLine:
     )
 
 
-def line_without(name: str, kind: LineKind, problem: str, n_queries: int, pair: PairResult) -> RaterLine:
-    return RaterLine(
+def line_without(name: str, kind: LineKind, problem: str, n_queries: int, pair: PairResult) -> VerdictLine:
+    return VerdictLine(
         name=name,
         kind=kind,
         n_queries=n_queries,

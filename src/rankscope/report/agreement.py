@@ -14,7 +14,7 @@ from rankscope.judging.agreement import (
     RaterSummary,
     alpha_number,
 )
-from rankscope.judging.rater_verdicts import RaterLine, RaterVerdicts
+from rankscope.judging.rater_verdicts import VerdictLine, RaterVerdicts
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report.comparison_pair import VERDICT_MARKS
@@ -120,7 +120,7 @@ def estimates_of(found: RaterVerdicts) -> Estimates:
     )
 
 
-def estimate_of(line: RaterLine, digits: int) -> Estimate:
+def estimate_of(line: VerdictLine, digits: int) -> Estimate:
     name = f"{line.name} ({counted(line.n_queries, 'query')})"
     if line.delta is None:
         return Estimate(name, None, None, None, line.reason, VERDICT_MARKS[line.code], line.words, NONE)

@@ -9,7 +9,7 @@ from rankscope.data.tasks import Guideline, LabelRule, PoolKind, Task, TaskMode,
 from rankscope.errors import OptionError
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
 from rankscope.judging.rater_view import RaterState
-from rankscope.judging.session import session_of
+from rankscope.judging.session import states_of_raters
 from rankscope.judging.tasks import create_task, extend_task
 from rankscope.printable import counted
 from rankscope.records import Options, Record
@@ -167,9 +167,7 @@ def task_form(library: Library, name: str) -> TaskForm:
     return TaskForm(
         collection=name,
         runs=tuple(sorted(runs.values(), key=lambda run: run.system)),
-        qrels=tuple(
-            PoolQrels(qrels.number, qrels.stored) for qrels in library.store.qrels.list(name=name)[::-1]
-        ),
+        qrels=tuple(PoolQrels(qrels.number, qrels.stored) for qrels in library.store.qrels.list(name=name)[::-1]),
         measures=known_measures(library, name, USUAL[0]),
         guideline=texts.get(tasks[-1].guideline, DEFAULT_GUIDELINE) if tasks else DEFAULT_GUIDELINE,
     )
@@ -210,17 +208,19 @@ class TaskStanding(Record, kw_only=True):
 
 def standing_of(library: Library, task: Task) -> TaskStanding:
     store = library.store
-    lines = tuple(rater_line(rater, session_of(store, task, rater).state()) for rater in store.raters.list(task))
+    states = states_of_raters(store, task)
+    raters = (rater for rater in store.raters.list(task) if rater.number in states)  # one may be invited meanwhile
+    lines = tuple(rater_line(rater, states[rater.number]) for rater in raters)
     counted_ = [line for line in lines if line.revoked is None or line.done]
     n, done = sum(line.n for line in counted_), sum(line.done for line in counted_)
-    unit = "query" if task.plan.mode == "lists" else "doc"
+    unit, answers = ("query", "answers") if task.plan.mode == "lists" else ("doc", "grades")
     if not lines:
         items = len({item.query if task.plan.mode == "lists" else item.number for item in store.tasks.items(task)})
         words = f"{counted(items, unit)}; nobody is invited yet."
     else:
         active = [line for line in lines if line.revoked is None]
         raters = counted(len(active), "rater")
-        words = f"{done:,} of {counted(n, unit)} judged by {raters}." if n else f"{raters}, and nothing is judged yet."
+        words = f"{done:,} of {n:,} {answers} are given, by {raters}." if n else f"{raters}, and nothing to judge."
     return TaskStanding(n=n, done=done, share=done / n if n else 0.0, words=words, raters=lines)
 
 
@@ -255,7 +255,9 @@ def rater_remark(rater: TaskRater, state: RaterState) -> tuple[Mark, str]:
         return "look", "differs from earlier answers of their own"
     if state.done >= 10 and state.pace_s is not None and state.pace_s < FAST_S:
         return "look", "very fast"
-    if state.n and state.done >= state.n:
+    if not state.n:
+        return "note", "nothing is left for them"
+    if state.done >= state.n:
         return "fine", "done"
     return ("unsure", "at work") if state.done else ("note", "not begun")
 
@@ -311,7 +313,6 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
         n_gold=sum(item.gold is not None for item in items),
         rule=RULES[task.plan.rule],
     )
-
 
 
 def agreement_line(library: Library, task: Task) -> str:

@@ -384,7 +384,10 @@ def rater_summaries(
         if each.judgment.grade is not None
     }
     ids = {rater.key: rater.id for rater in graded.raters}
-    medians = {key: median_seconds([each for each in held if each.rater == key]) for key in table.raters}
+    by_rater: dict[str, list[SingleJudgment]] = {key: [] for key in table.raters}
+    for each in held:
+        by_rater.setdefault(each.rater, []).append(each)
+    medians = {key: median_seconds(by_rater[key]) for key in table.raters}
     for i, key in enumerate(table.raters):
         own_grades, others = table.ratings[:, i], np.delete(table.ratings, i, axis=1)
         mine = ~np.isnan(own_grades)
@@ -407,8 +410,8 @@ def rater_summaries(
             name=names[key],
             n_docs=int(mine.sum()),
             n_queries=len({table.docs[place][0] for place in np.flatnonzero(mine)}),
-            n_flags=sum(each.flag for each in held if each.rater == key),
-            n_cannot_tell=sum(each.status == "cannot_tell" for each in held if each.rater == key),
+            n_flags=sum(each.flag for each in by_rater[key]),
+            n_cannot_tell=sum(each.status == "cannot_tell" for each in by_rater[key]),
             median_seconds=medians[key],
             n_common=int(common.sum()),
             alpha_with_rest=or_none(krippendorff_alpha(both)),

@@ -28,6 +28,8 @@ from rankscope.store.labels import Labels, QueryDoc
 LineKind = Literal["rule", "rater", "highest", "lowest"]
 SIDES: dict[Code, int] = {"better": 1, "probably_better": 1, "worse": -1, "probably_worse": -1}
 """On which side of 0 a verdict claims the difference to be; the others claim none."""
+FEW_RATERS = 4
+"""Of more, a sentence counts them."""
 FEWEST_SYSTEMS = 3
 """The order of two systems is the sign of their difference, which is there already."""
 
@@ -298,11 +300,24 @@ def headline_of(found: RaterVerdicts) -> str:
     if sides == {side_of(main.code)}:
         if main.code in SIDES:
             return f"The verdict does not depend on the rater: {n} find {found.b} {words} than {found.a}."
-        return f"The verdict does not depend on the rater: {n} say {words} of {found.b} against {found.a}."
+        return f"The verdict does not depend on the rater: {n} say “{words}” of {found.b} against {found.a}."
     if len(sides) == 1:
-        return f"{together} ({main.name}); by the grades of each rater alone, {n} say {words}."
-    alone = ", ".join(f"{line.name} {line.words}" for line in raters)
-    return f"{together} ({main.name}), but that depends on the rater: {alone}."
+        return f"{together} ({main.name}); by the grades of each rater alone, {n} say “{words}”."
+    return f"{together} ({main.name}), but that depends on the rater: {words_by_rater(raters)}."
+
+
+def words_by_rater(raters: Sequence[VerdictLine]) -> str:
+    """Return what each rater's grades say; of many raters, how many say what, with the names of the few."""
+    if len(raters) <= FEW_RATERS:
+        return ", ".join(f"{line.name} {line.words}" for line in raters)
+    named: dict[str, list[str]] = {}
+    for line in raters:
+        named.setdefault(line.words, []).append(line.name)
+    most_first = sorted(named.items(), key=lambda item: -len(item[1]))
+    return ", ".join(
+        f"{len(names)} {words}" + (f" ({listed(names)})" if len(names) <= FEW_RATERS else "")
+        for words, names in most_first
+    )
 
 
 def orders_of(main: Comparison, compared: Mapping[str, tuple[LineKind, Comparison | str, int]]) -> list[RaterOrder]:

@@ -14,7 +14,7 @@ from rankscope.judging.agreement import (
     RaterSummary,
     alpha_number,
 )
-from rankscope.judging.rater_verdicts import VerdictLine, RaterVerdicts
+from rankscope.judging.rater_verdicts import RaterVerdicts, VerdictLine
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report.comparison_pair import VERDICT_MARKS

@@ -200,7 +200,7 @@ def test_a_file_that_is_no_table_stays_as_it_was(tmp_path, rankscope):
 
 def test_keys_of_scales_without_single_digits():
     labels = [GradeLabel(grade, "x") for grade in (0.0, 0.5, 10.0)]
-    assert keys_of(labels) == {"0": 0.0, "1": 0.5, "2": 10.0}
+    assert keys_of(labels) == {"1": 0.0, "2": 0.5, "3": 10.0}
     assert keys_of([GradeLabel(grade, "x") for grade in (0.0, 1.0)]) == {"0": 0.0, "1": 1.0}
 
 

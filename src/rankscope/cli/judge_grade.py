@@ -29,6 +29,7 @@ from rankscope.io.table import read_rows
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
 from rankscope.judging.rater_view import DocState, SaveRequest
 from rankscope.judging.records import CannotTell, GradeLabel
+from rankscope.judging.settling import order_for
 from rankscope.printable import counted, printable, printable_lines
 from rankscope.records import Record, replace
 
@@ -98,8 +99,8 @@ class TaskDesk:
     def __init__(self, session: RaterSession, settling: TaskSettling | None = None) -> None:
         self.session, self.settling = session, settling
         self.scale: Sequence[GradeLabel] = session.guideline.scale
-        order = () if settling is None else settling.state().order
-        seen = session.state(order=order)
+        state = None if settling is None else settling.state()
+        seen = session.state(order=order_for(state, session.rater.seed))
         self.items, self.texts = list(seen.items), {line.query: line.text for line in seen.queries}
         if session.task.plan.mode == "lists":
             raise InputError(
@@ -428,11 +429,11 @@ class Grading:
 
 
 def keys_of(scale: Sequence[GradeLabel]) -> dict[str, float]:
-    """Return the key of each grade: its own digit, or its place on the scale where a grade has no single digit."""
+    """Return the key of each grade: its own digit, or its place from 1 where a grade has no single digit."""
     own = {f"{each.grade:g}": each.grade for each in scale}
     if all(len(key) == 1 for key in own):
         return own
-    return {str(place): each.grade for place, each in enumerate(scale)}
+    return {str(place): each.grade for place, each in enumerate(scale, 1)}
 
 
 def help_of(keys: Mapping[str, float]) -> list[str]:

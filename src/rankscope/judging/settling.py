@@ -32,6 +32,7 @@ from rankscope.errors import InputError, RankscopeError
 from rankscope.io.ids import byte_order
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.labels import TaskGrades, grades_of_task, known_labels, labels_of, with_known
+from rankscope.judging.queue import unit_hash
 from rankscope.judging.worst_case import (
     Box,
     ComparedRuns,
@@ -412,6 +413,17 @@ def known_grades(graded: TaskGrades, newest: int) -> KnownGrades:
         grades.setdefault(query, {})[doc] = grade
     few = {pair for pair, raters in graded.grades.items() if len(raters) < plan.overlap and pair not in graded.gold}
     return KnownGrades(grades=grades, unfinished=frozenset(few), last_judgment=newest)
+
+
+def order_for(state: SettlingState | None, seed: int) -> tuple[QueryDoc, ...]:
+    """Return the order of a rater's queue: queries by what moves the verdict most, their docs in the rater's own order.
+
+    Docs by how far they move it would show which of them one system alone has.
+    """
+    if state is None or state.stage == "audit":
+        return ()
+    place = {query: i for i, query in enumerate(dict.fromkeys(query for query, _ in state.order))}
+    return tuple(sorted(state.order, key=lambda pair: (place[pair[0]], unit_hash(seed, *pair))))
 
 
 def settle_items(

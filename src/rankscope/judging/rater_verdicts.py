@@ -275,8 +275,8 @@ def lies_opposite(by_rater: PairResult, pair: PairResult) -> bool:
 
 
 def side_of(code: Code) -> int | str:
-    """Return the side that a verdict claims, or the verdict where it claims none."""
-    return SIDES.get(code, code)
+    """Return the side that a verdict claims, or the verdict where it claims none; two that say the same are one."""
+    return SIDES.get(code, {"not_safe": "cannot_tell", "identical": "same"}.get(code, code))
 
 
 def headline_of(found: RaterVerdicts) -> str:

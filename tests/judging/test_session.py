@@ -173,8 +173,12 @@ def test_two_raters_never_overwrite_one_another(store):
     assert graded(ada, "q1", "a", 3.0).status == graded(bo, "q1", "a", 0.0).status == "ok"
     grades = [{doc.doc: doc.state.grade for doc in session.query("q1").docs}["a"] for session in (ada, bo)]
     assert grades == [3.0, 0.0]
+    sent = request("q1", "b", 2.0)
+    assert ada.save(sent).status == "ok"
+    stolen = bo.save(sent)
+    assert (stolen.status, stolen.doc.uuid) == ("refused", None)
     held = store.judgments.current("food", task=str(task.number))
-    assert {(each.judgment.source.id, each.judgment.grade) for each in held} == {
+    assert {(each.judgment.source.id, each.judgment.grade) for each in held if each.judgment.doc == "a"} == {
         (ada.rater.id, 3.0),
         (bo.rater.id, 0.0),
     }

@@ -170,6 +170,18 @@ def test_a_task_can_only_grow(store):
     assert LISTS.keys() == set(grown.task.plan.systems)
 
 
+def test_docs_that_are_found_further_down_know_it(store):
+    """By hand: b is second in the first list, and c third; x is second in the other list, and a third."""
+    task = small_task(store, k=1)
+    extend_task(store, task, k=3)
+    ranks = {item.doc: item.ranks for item in store.tasks.items(task, query="q1")}
+    assert ranks["a"] == {"alpha-system": 1, "beta-system": 3}
+    assert ranks["b"] == {"alpha-system": 2, "beta-system": 1}
+    lists = small_task(store, "lists", mode="lists", k=2)
+    with pytest.raises(OptionError, match="down to rank 2"):
+        extend_task(store, lists, k=3)
+
+
 def test_words_of_a_guideline_may_change_and_grades_may_not(store):
     task = small_task(store)
     changed = change_guideline(store, task, DEFAULT_GUIDELINE.replace("helps, in part", "helps"))
@@ -196,6 +208,8 @@ def test_the_scale_is_read_from_its_list():
         ("# Scale\n- 1 a\n- 1 b\n- 0 c\n", "it names 1, 1, 0"),
         ("# Scale\n- good\n- 1 b\n", "does not begin with a grade"),
         ("x" * 100_001, "has 100,001 characters"),
+        ("# " + " " * 99_000 + "x", "it names no grade"),
+        ("# Scale\n- " + " " * 99_000 + "x", "does not begin with a grade"),
     ],
 )
 def test_a_guideline_without_a_scale_is_refused(text, said):

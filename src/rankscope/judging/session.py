@@ -243,7 +243,7 @@ class RaterSession:
     # What a rater saves
 
     def save(self, request: SaveRequest) -> SaveAnswer:
-        """Keep what the rater says of a doc."""
+        """Keep what the rater says of a doc of the task, also of one that has gone to another rater meanwhile."""
         if reason := self._problem_with(request):
             return SaveAnswer(status="refused", reason=reason)
         item = self.store.tasks.find_item(self.task, request.query, request.doc)

@@ -209,6 +209,11 @@ def extend_task(
     for what, new, old in (("k", k, plan.k), ("size", size, plan.size), ("overlap", overlap, plan.overlap)):
         if new is not None and old is not None and new < old:
             raise OptionError(f"{what} is {old} already", hint="a task can only grow")
+    if plan.mode == "lists" and k not in (None, plan.k):
+        raise OptionError(
+            f"the lists of the task {task.name} are judged down to rank {plan.k}",
+            hint="make another task for longer lists: what was said of shorter ones does not hold for them",
+        )
     changed = replace(plan, k=k or plan.k, size=size or plan.size, overlap=overlap or plan.overlap)
     checked_plan(changed)
     more = [*items_of_pairs(pairs), *items]

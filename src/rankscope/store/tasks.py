@@ -98,10 +98,15 @@ class TaskTable:
         return None if row is None else item_of(row)
 
     def extend(self, task: Task, items: Iterable[TaskItem], *, plan: TaskPlan | None = None) -> int:
-        """Add what a task does not hold yet; return how many. A plan that is given takes the place of the old one."""
+        """Add what a task does not hold yet; return how many. A plan that is given takes the place of the old one.
+
+        Of docs that it holds already, ranks in further lists are noted.
+        """
         with self.store.writing() as connection:
             before = count_items(connection, task.number)
-            add_items(connection, task.number, items)
+            given = list(items)
+            add_items(connection, task.number, given)
+            add_ranks(connection, task.number, given)
             if plan is not None:
                 own = task_table.c.id == task.number
                 connection.execute(sa.update(task_table).where(own).values(plan=to_builtins(plan)))
@@ -178,6 +183,16 @@ def add_items(connection: sa.Connection, number: int, items: Iterable[TaskItem])
     rows = [item_row(number, item) for item in items]
     for at in range(0, len(rows), AT_A_TIME):
         insert_all_new(connection, task_item, rows[at : at + AT_A_TIME])
+
+
+def add_ranks(connection: sa.Connection, number: int, items: Iterable[TaskItem]) -> None:
+    """Note in which further lists docs are that a task holds already; ranks that it knows stay."""
+    ranks = {(item.query, item.doc): item.ranks for item in items if item.ranks}
+    known = sa.select(task_item.c.id, task_item.c.query, task_item.c.doc, task_item.c.ranks)
+    for row in connection.execute(known.where(task_item.c.task_id == number)).all():
+        both = {**ranks.get((row.query, row.doc), {}), **row.ranks}
+        if both != row.ranks:
+            connection.execute(sa.update(task_item).where(task_item.c.id == row.id).values(ranks=both))
 
 
 def item_row(task: int, item: TaskItem) -> dict[str, Any]:

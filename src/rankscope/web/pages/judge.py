@@ -209,8 +209,8 @@ class TaskStanding(Record, kw_only=True):
 def standing_of(library: Library, task: Task) -> TaskStanding:
     store = library.store
     states = states_of_raters(store, task)
-    raters = (rater for rater in store.raters.list(task) if rater.number in states)  # one may be invited meanwhile
-    lines = tuple(rater_line(rater, states[rater.number]) for rater in raters)
+    known = (rater for rater in store.raters.list(task) if rater.number in states)  # one may be invited meanwhile
+    lines = tuple(rater_line(rater, states[rater.number]) for rater in known)
     counted_ = [line for line in lines if line.revoked is None or line.done]
     n, done = sum(line.n for line in counted_), sum(line.done for line in counted_)
     unit, answers = ("query", "answers") if task.plan.mode == "lists" else ("doc", "grades")

@@ -1,4 +1,4 @@
-"""A little Markdown, as guidelines use it: headings, lists, paragraphs, bold, code. All of it is text; nothing is HTML."""
+"""A little Markdown, as guidelines use it: headings, lists, paragraphs, bold, code. All of it is text, none is HTML."""
 
 from __future__ import annotations
 
@@ -29,36 +29,46 @@ class MarkdownBlock(Record):
 
 def markdown_blocks(text: str) -> tuple[MarkdownBlock, ...]:
     """Return the blocks of a text; what is none of the few signs known here stays as it was written."""
-    blocks: list[MarkdownBlock] = []
-    waiting: list[str] = []
-    items: list[str] = []
-
-    def finish() -> None:
-        if waiting:
-            blocks.append(MarkdownBlock("paragraph", (spans(" ".join(waiting)),)))
-        if items:
-            blocks.append(MarkdownBlock("list", tuple(spans(item) for item in items)))
-        waiting.clear()
-        items.clear()
-
+    reader = BlockReader()
     for line in text.splitlines():
+        reader.take(line)
+    reader.finish()
+    return tuple(reader.blocks)
+
+
+class BlockReader:
+    """Reads a text line by line: `lines` are those of the block that is not finished yet."""
+
+    def __init__(self) -> None:
+        self.blocks: list[MarkdownBlock] = []
+        self.kind: Literal["paragraph", "list"] = "paragraph"
+        self.lines: list[str] = []
+
+    def take(self, line: str) -> None:
         heading, item = _HEADING.fullmatch(line), _ITEM.fullmatch(line)
         if heading or not line.strip():
-            finish()
+            self.finish()
             if heading:
-                blocks.append(MarkdownBlock("heading", (spans(heading[2]),)))
+                self.blocks.append(MarkdownBlock("heading", (spans(heading[2]),)))
         elif item:
-            if waiting:
-                finish()
-            items.append(item[1])
-        elif items and line[:1].isspace():
-            items[-1] += f" {line.strip()}"
+            self.begin("list")
+            self.lines.append(item[1])
+        elif self.kind == "list" and self.lines and line[:1].isspace():
+            self.lines[-1] += f" {line.strip()}"
         else:
-            if items:
-                finish()
-            waiting.append(line.strip())
-    finish()
-    return tuple(blocks)
+            self.begin("paragraph")
+            self.lines.append(line.strip())
+
+    def begin(self, kind: Literal["paragraph", "list"]) -> None:
+        if kind != self.kind:
+            self.finish()
+            self.kind = kind
+
+    def finish(self) -> None:
+        if self.lines:
+            texts = self.lines if self.kind == "list" else [" ".join(self.lines)]
+            self.blocks.append(MarkdownBlock(self.kind, tuple(spans(text) for text in texts)))
+            self.lines = []
 
 
 def spans(text: str) -> tuple[MarkdownSpan, ...]:

@@ -14,14 +14,16 @@ from litestar.handlers import HTTPRouteHandler
 
 from rankscope.data.tasks import Guideline, TaskRater
 from rankscope.errors import OptionError
-from rankscope.judging.rater_view import PreferenceRequest, SaveRequest
+from rankscope.judging.guidelines import REASONS, SCALE
+from rankscope.judging.rater_view import PreferenceRequest, RaterState, SaveRequest
 from rankscope.judging.session import RaterSession, open_session
+from rankscope.judging.settling import order_for
 from rankscope.records import Options, Record, from_json, to_json
 from rankscope.store import Store
 from rankscope.web.address import address, options_in
 from rankscope.web.forms import checked_form
 from rankscope.web.library import Library
-from rankscope.web.markdown import markdown_blocks
+from rankscope.web.markdown import MarkdownBlock, markdown_blocks
 from rankscope.web.pages.judge import InviteOptions, RaterNumber, TaskOptions, rater_in, task_page
 from rankscope.web.routing import HTML, JSON, as_bytes
 from rankscope.web.security import ANYONE, Identity, RaterDoor
@@ -33,9 +35,6 @@ SETTLING = "/judge/settling.json"
 COOKIE_S = 180 * 24 * 3600
 """How long a browser remembers an invitation; the owner of the task can end it at any time."""
 MOST_KNOWN = 10_000
-NO_INVITATION = OptionError(
-    "you were not invited to judge in this browser", hint="open the link of your invitation, as it was sent to you"
-)
 
 
 class StoreRaterDoor(RaterDoor):
@@ -94,6 +93,19 @@ def grade_keys(guideline: Guideline) -> tuple[str, ...]:
     return tuple(str(place) if place < 10 else "" for place in range(1, len(grades) + 1))
 
 
+def without_scale(text: tuple[MarkdownBlock, ...]) -> tuple[MarkdownBlock, ...]:
+    """Return a guideline without the lists that are shown by themselves: the scale, and reasons for a flag."""
+    kept: list[MarkdownBlock] = []
+    heading = ""
+    for block in text:
+        if block.kind == "heading":
+            heading = "".join(span.text for span in block.lines[0]).strip().lower()
+        if heading in (SCALE, REASONS) and block.kind != "paragraph":
+            continue
+        kept.append(block)
+    return tuple(kept)
+
+
 def levels_of(guideline: Guideline) -> tuple[int, ...]:
     """Return how strongly each grade is shaded, from 0 to 3."""
     most = max(1, len(guideline.scale) - 1)
@@ -106,43 +118,72 @@ class RaterSettling(Record):
     line: str
 
 
-def rater_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRouteHandler]:
-    """Return the handlers of what a rater sees and sends; each works on the task of the invitation, and on no other."""
-    store = library.store
+class RaterDesk:
+    """What raters see and send: each request works on the task of its invitation, and on no other."""
 
-    def session_of(request: Request[Any, Any, Any]) -> RaterSession:
+    def __init__(self, library: Library, render: Callable[..., str]) -> None:
+        self.library, self.store, self.render = library, library.store, render
+
+    def session(self, request: Request[Any, Any, Any]) -> RaterSession:
         invitation = request.scope["state"].get("invitation", "")
         if not invitation:
-            raise NO_INVITATION
-        return open_session(store, invitation)
+            raise OptionError(
+                "you were not invited to judge in this browser",
+                hint="open the link of your invitation, as it was sent to you",
+            )
+        return open_session(self.store, invitation)
 
-    def answer(build: Callable[[RaterSession], Any], request: Request[Any, Any, Any]) -> Response[bytes]:
-        content = to_json(build(session_of(request)), indent=None).encode()
+    async def answer(self, request: Request[Any, Any, Any], build: Callable[[RaterSession], Record]) -> Response[bytes]:
+        """Return what `build` makes of the rater's session, as JSON."""
+
+        def made() -> bytes:
+            return to_json(build(self.session(request)), indent=None).encode()
+
+        content = await anyio.to_thread.run_sync(made)
         return Response(content, media_type=JSON, headers={"cache-control": "no-store"})
 
-    def screen(request: Request[Any, Any, Any]) -> Response[bytes]:
-        session = session_of(request)
+    def screen(self, request: Request[Any, Any, Any]) -> Response[bytes]:
+        session = self.session(request)
         wanted = LISTS if session.task.plan.mode == "lists" else TASK
         if request.scope["path"] != wanted:
             return Response(b"", status_code=303, headers={"location": wanted})
-        values = {
-            "task": session.task,
-            "rater": session.rater,
-            "guideline": session.guideline,
-            "text": markdown_blocks(session.guideline.text),
-            "levels": levels_of(session.guideline),
-            "grade_keys": grade_keys(session.guideline),
+        text = markdown_blocks(session.guideline.text)
+        html = self.render(
+            f"rater_{session.task.plan.mode}.html" if session.rater.name else "rater_start.html",
+            request=request,
+            task=session.task,
+            rater=session.rater,
+            guideline=session.guideline,
+            text=text,
+            without_scale=without_scale(text),
+            levels=levels_of(session.guideline),
+            grade_keys=grade_keys(session.guideline),
             # answers that a browser keeps are those of this invitation, and of no other one
-            "outbox": digest(request.scope["state"]["invitation"])[:16],
-        }
-        template = "rater_start.html" if not session.rater.name else f"rater_{session.task.plan.mode}.html"
-        html = render(template, request=request, **values)
+            outbox=digest(request.scope["state"]["invitation"])[:16],
+        )
         return Response(as_bytes(html), media_type=HTML, headers={"cache-control": "no-store"})
 
+    def state(self, session: RaterSession) -> RaterState:
+        """Return where a rater stands; what moves the verdict most comes first, as far as it is known by now."""
+        settling = self.library.settling.latest(session.task) if session.task.plan.measure else None
+        return session.state(order=order_for(settling, session.rater.seed))
+
+    def settling(self, session: RaterSession) -> RaterSettling:
+        state = self.library.settling.latest(session.task) if session.task.plan.measure else None
+        return RaterSettling("" if state is None else state.short)
+
+
+def rater_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRouteHandler]:
+    """Return the handlers of what a rater sees and sends."""
+    desk = RaterDesk(library, render)
+    return [*screen_handlers(desk), *data_handlers(desk)]
+
+
+def screen_handlers(desk: RaterDesk) -> list[HTTPRouteHandler]:
     @get(START, role=ANYONE, include_in_schema=False)
     async def start(request: Request[Any, Any, Any]) -> Response[bytes]:
         invitation = request.query_params.get("invite", "")
-        found = await anyio.to_thread.run_sync(store.raters.by_token, invitation) if invitation else None
+        found = await anyio.to_thread.run_sync(desk.store.raters.by_token, invitation) if invitation else None
         if found is None:
             raise HTTPException("This invitation is not known here. Ask who sent it for a new link.", status_code=403)
         scope: Any = request.scope
@@ -151,46 +192,42 @@ def rater_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRou
 
     @get([TASK, LISTS], role="rater", include_in_schema=False)
     async def show_screen(request: Request[Any, Any, Any]) -> Response[bytes]:
-        return await anyio.to_thread.run_sync(screen, request)
+        return await anyio.to_thread.run_sync(desk.screen, request)
 
     @post(NAME, role="rater", include_in_schema=False, status_code=303)
     async def take_name(request: Request[Any, Any, Any]) -> Response[bytes]:
         name = options_in(RaterName, (await checked_form(request)).body).name.strip()
-
-        def rename() -> None:
-            session_of(request).rename(name)
-
-        await anyio.to_thread.run_sync(rename)
+        await anyio.to_thread.run_sync(lambda: desk.session(request).rename(name))
         return Response(b"", status_code=303, headers={"location": TASK})
 
+    return [start, show_screen, take_name]
+
+
+def data_handlers(desk: RaterDesk) -> list[HTTPRouteHandler]:
     @get(STATE, role="rater", summary="The task of a rater: what is done, and what comes next")
     async def show_state(request: Request[Any, Any, Any]) -> Response[bytes]:
-        return await anyio.to_thread.run_sync(answer, lambda session: session.state(), request)
+        return await desk.answer(request, desk.state)
 
     @get(QUERY, role="rater", summary="A query of a rater's task with its docs")
     async def show_query(request: Request[Any, Any, Any]) -> Response[bytes]:
         asked = options_in(QueryAsked, request.scope["query_string"].decode("latin-1"))
-        return await anyio.to_thread.run_sync(answer, lambda session: session.query(asked.query, again=asked.again), request)
+        return await desk.answer(request, lambda session: session.query(asked.query, again=asked.again))
+
+    @get(SETTLING, role="rater", summary="How far the answer of a rater's task is from settled")
+    async def show_settling(request: Request[Any, Any, Any]) -> Response[bytes]:
+        return await desk.answer(request, desk.settling)
 
     @post(SAVE, role="rater", status_code=200, summary="Keep what a rater says of a doc")
     async def save(request: Request[Any, Any, Any]) -> Response[bytes]:
         sent = from_json(SaveRequest, await request.body())
-        return await anyio.to_thread.run_sync(answer, lambda session: session.save(sent), request)
+        return await desk.answer(request, lambda session: session.save(sent))
 
     @post(PREFERENCE, role="rater", status_code=200, summary="Keep which list a rater finds better")
     async def save_preference(request: Request[Any, Any, Any]) -> Response[bytes]:
         sent = from_json(PreferenceRequest, await request.body())
-        return await anyio.to_thread.run_sync(answer, lambda session: session.save_preference(sent), request)
+        return await desk.answer(request, lambda session: session.save_preference(sent))
 
-    @get(SETTLING, role="rater", summary="How far the answer of a rater's task is from settled")
-    async def show_settling(request: Request[Any, Any, Any]) -> Response[bytes]:
-        return await anyio.to_thread.run_sync(answer, settling_for, request)
-
-    def settling_for(session: RaterSession) -> RaterSettling:
-        state = library.settling.latest(session.task) if session.task.plan.measure else None
-        return RaterSettling("" if state is None else state.short)
-
-    return [show_settling, start, show_screen, take_name, show_state, show_query, save, save_preference]
+    return [show_state, show_query, show_settling, save, save_preference]
 
 
 def invite_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRouteHandler]:

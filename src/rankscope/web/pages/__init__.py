@@ -117,7 +117,14 @@ PAGES: tuple[PageRoute[Any], ...] = (
     ),
     PageRoute("/judge", "Judge", JudgeOptions, judge_page, JudgePage, "judge.html", site_limit=0),
     PageRoute(
-        "/judge/show", "A judging task", TaskOptions, task_page, TaskPage, "judge_task.html", in_menu=False, site_limit=0
+        "/judge/show",
+        "A judging task",
+        TaskOptions,
+        task_page,
+        TaskPage,
+        "judge_task.html",
+        in_menu=False,
+        site_limit=0,
     ),
     PageRoute(
         "/agreement",

@@ -42,11 +42,12 @@ export const visible = (text) => String(text).replace(/[\u0000-\u0008\u000b-\u00
 
 const plain = (word) => word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/(?<=..)s$/, "");
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+const COMMON = new Set("about also been from have into more near need only over some such than that their them then there these they this want were what when where which will with would your".split(" "));
 
 // The words of a query that are worth marking: not the short ones that every text has.
 export function wordsOf(query) {
   const words = query.match(WORD) ?? [];
-  return new Set(words.filter((word) => word.length > 3 || /[\p{Lu}\p{N}\p{Script=Han}]/u.test(word)).map(plain));
+  return new Set(words.filter((word) => !COMMON.has(word.toLowerCase())).filter((word) => word.length > 3 || /[\p{Lu}\p{N}\p{Script=Han}]/u.test(word)).map(plain));
 }
 
 // A text as nodes, in which the words of the query are marked.
@@ -85,9 +86,9 @@ export async function ask(path, body) {
 // overwrite one another; they are sent in order, one at a time, again and again until the server has said what it did.
 // An answer has a uuid: sent twice, it counts once.
 export class Outbox {
-  constructor(name, { taken, refused, changed }) {
+  constructor(name, { taken, changed }) {
     this.prefix = `rankscope.judge.${name}.`;
-    this.heard = { taken, refused, changed };
+    this.heard = { taken, changed };
     this.memory = new Map();
     this.last = 0;
     this.failures = 0;
@@ -217,8 +218,10 @@ export function warn(words) {
   place.hidden = false;
 }
 
+// Keys are for the page, except in a field; a dialog that is closed by now has none.
 export function inField(event) {
-  return event.target.closest?.("input, textarea, select, [contenteditable]") || event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
+  const field = event.target.closest?.("input, textarea, select, [contenteditable]");
+  return (field && !field.closest("dialog:not([open])")) || event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
 }
 
 // The dialog in which a query is looked for: `queries` are {query, text, done, total}.

@@ -59,7 +59,7 @@ function prefer(value, cannotTell = false) {
   const [shown, item, index] = [view, items[at], pair];
   const before = setPreference(shown, item, index, value, cannotTell);
   remember(() => setPreference(shown, item, index, before.value, before.cannot_tell));
-  say(`${cannotTell ? "Cannot tell" : capital(wordsOfDegree(value))}: saved · u to undo`);
+  say(`${cannotTell ? "Cannot tell" : capital(wordsOfDegree(value))} · u to undo`);
   const open_ = shown.preferences.findIndex((one) => !isAnswered(one));
   if (open_ >= 0) pair = open_;
   show();
@@ -320,7 +320,7 @@ $("flag").addEventListener("close", () => {
   const isFlag = returnValue === "flag";
   const before = setDoc(shown, item, doc, isFlag, isFlag ? $("note").value.trim() : "");
   remember(() => setDoc(shown, item, doc, before.flag, before.note));
-  say(`${isFlag ? "Flag saved" : "Flag removed"} · u to undo`);
+  say(`${isFlag ? "Flagged" : "Flag removed"} · u to undo`);
   show();
 });
 $("reasons")?.addEventListener("click", (event) => {

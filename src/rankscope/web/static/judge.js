@@ -50,7 +50,7 @@ function grade(step) {
   if (isFinished || !scale()[step]) return;
   const item = items[at], { grade: value, label } = scale()[step];
   change(item, { ...item.state, grade: value, cannot_tell: null });
-  say(`${label}: saved · u to undo`);
+  say(`${label} · u to undo`);
   onward();
 }
 
@@ -195,7 +195,8 @@ function showDoc(item, view) {
   $("title").replaceChildren(...marked(doc.title || item.doc, words));
   $("links").replaceChildren(...doc.links.map((link) => element("a", [icon("i-link"), element("span", hostOf(link))], { class: "btn plain", href: link, target: "_blank", rel: "noopener noreferrer", title: visible(link) })));
   $("ranks").replaceChildren(...Object.entries(doc.ranks).map(([system, rank]) => element("span", `${visible(system)}: ${rank}`, { class: "tag" })));
-  $("fields").replaceChildren(...pairs(doc.fields, words));
+  const fields = Object.entries(doc.fields).filter(([, value]) => !doc.links.includes(value)); // these are links above
+  $("fields").replaceChildren(...pairs(Object.fromEntries(fields), words));
   const text = doc.text ? marked(doc.text, words) : [element("p", "This doc has no text here.", { class: "dim" })];
   $("text").replaceChildren(...text);
   if (doc.text.length >= 20_000) $("text").append(element("p", "The text is longer; what comes after is not shown.", { class: "dim small" }));
@@ -308,7 +309,7 @@ $("flag").addEventListener("close", () => {
   if (returnValue === "flag") change(item, { ...item.state, flag: true, note: $("note").value.trim() });
   else if (returnValue === "unflag") change(item, { ...item.state, flag: false, note: "" });
   else return;
-  say(`${returnValue === "flag" ? "Flag saved" : "Flag removed"} · u to undo`);
+  say(`${returnValue === "flag" ? "Flagged" : "Flag removed"} · u to undo`);
   show();
 });
 $("reasons")?.addEventListener("click", (event) => {
@@ -319,7 +320,7 @@ $("why").addEventListener("close", () => {
   $("why").returnValue = "";
   if (!why) return;
   change(item, { ...item.state, grade: null, cannot_tell: why });
-  say("Cannot tell: saved · u to undo");
+  say("Cannot tell · u to undo");
   onward();
 });
 $("why").addEventListener("keydown", (event) => {

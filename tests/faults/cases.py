@@ -109,14 +109,14 @@ def put_store(folder: Path) -> None:
 
 
 def put_judged_store(folder: Path) -> None:
-    from rankscope.judging.exchange import take_in
+    from rankscope.judging.exchange import import_judgments
     from rankscope.store import open_store
 
     put_store(folder)
     (folder / "in.txt").write_text("q0 0 d1 1\nq1 0 d2 0\n")
     (folder / "before.txt").write_text("q2 0 d1 1\n")
     with open_store(folder) as store:
-        take_in(store, folder / "before.txt", collection="c", rater="bo")
+        import_judgments(store, folder / "before.txt", collection="c", rater="bo")
 
 
 REPORT = ("report.html",)

@@ -335,8 +335,8 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
     blind = "blind" if task.plan.blind else "with systems and ranks"
     show(
         f"task {each.number}, {each.name}: {each.judged} of {counted(each.docs, 'doc')} judged, {each.state}",
-        f"  {', '.join(task.plan.systems) or 'docs of a file'}; pool {each.pool}, {task.plan.overlap} of "
-        f"{counted(each.raters, 'rater')} for each doc, {blind}, rule {task.plan.rule}",
+        f"  {', '.join(task.plan.systems) or 'docs of a file'}; pool {each.pool}, "
+        f"{counted(task.plan.overlap, 'rater')} for each doc, {blind}, rule {task.plan.rule}",
         *(rater_line(rater) for rater in raters),
         *(line for words in state.lines for line in wrapped(words)),
     )
@@ -458,7 +458,7 @@ def grade(args: argparse.Namespace, store: Store) -> None:
 
 
 def make_qrels(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.exchange import write_out
+    from rankscope.judging.exchange import export_judgments
     from rankscope.judging.labels import make_qrels as make
     from rankscope.judging.records import LabelRule
 
@@ -475,7 +475,7 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
         f"{counted(facts['n_raters'], 'rater')}; they differed on {facts['n_disagreed']}"
     )
     if args.output:
-        write_out(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)
+        export_judgments(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)
         show(f"written to {args.output}")
 
 
@@ -510,12 +510,12 @@ def file_and_place(args: argparse.Namespace, store: Store) -> tuple[str, str, Ta
 
 
 def take_in_file(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.exchange import IMPORT_FORMATS, take_in
+    from rankscope.judging.exchange import IMPORT_FORMATS, import_judgments
 
     path, collection, task = file_and_place(args, store)
     check_word("kind", args.kind, IMPORT_FORMATS)
     given = {"rater": args.rater or "", "query": args.query or "", "format": args.kind}
-    taken = take_in(store, path, collection=collection, task=task, **given)
+    taken = import_judgments(store, path, collection=collection, task=task, **given)
     kinds = {"grade": taken.n_grades, "flag": taken.n_flags, "choice": taken.n_choices}
     words = f" ({', '.join(counted(n, noun) for noun, n in kinds.items() if n)})" if any(kinds.values()) else ""
     show(
@@ -525,11 +525,11 @@ def take_in_file(args: argparse.Namespace, store: Store) -> None:
 
 
 def write_out_file(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.exchange import EXPORT_FORMATS, write_out
+    from rankscope.judging.exchange import EXPORT_FORMATS, export_judgments
 
     path, collection, task = file_and_place(args, store)
     check_word("to", args.to, EXPORT_FORMATS)
-    n = write_out(store, path, collection=collection, task=task, format=args.to)
+    n = export_judgments(store, path, collection=collection, task=task, format=args.to)
     show(f"{counted(n, 'line')} written to {path}")
 
 

@@ -73,7 +73,7 @@ class TakenIn(Record, kw_only=True):
     """What was left out, and why."""
 
 
-def take_in(
+def import_judgments(
     store: Store,
     path: str | Path,
     *,
@@ -100,7 +100,21 @@ def take_in(
     query
         What was searched for, an id or a text, where an export does not say.
     format
-        What the file is, instead of finding it out.
+        What the file is, instead of finding it out: judgments, table, quepid, export or qrels.
+
+    Returns
+    -------
+    TakenIn
+        How many there were, and what was left out.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from pathlib import Path
+    >>> _ = Path("qrels.txt").write_text("q1 0 d1 2")
+    >>> with rs.open_store("kept.db", create=True) as store:
+    ...     rs.import_judgments(store, "qrels.txt", collection="recipes", rater="ann").n_new
+    1
     """
     form = format or format_of(path)
     notes: list[str] = []
@@ -344,7 +358,7 @@ def rater_named(store: Store, task: Task, name: str) -> TaskRater:
     return store.raters.invite(task, name=name[:100])[0]
 
 
-def write_out(
+def export_judgments(
     store: Store,
     path: str | Path,
     *,
@@ -358,6 +372,16 @@ def write_out(
     `qrels` are the labels by the rule of the task (of a collection: by the lower median) in the form of TREC, `csv` and
     `jsonl` single judgments, and `quepid` a table with the texts of queries and a column for each rater.
     With `qrels`, the labels are those that were made before.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from pathlib import Path
+    >>> _ = Path("qrels.txt").write_text("q1 0 d1 2")
+    >>> with rs.open_store("kept.db", create=True) as store:
+    ...     _ = rs.import_judgments(store, "qrels.txt", collection="recipes", rater="ann")
+    ...     rs.export_judgments(store, "judgments.csv", collection="recipes")
+    1
     """
     form = format or ENDINGS.get(Path(path).suffix.lower())
     if form is None:

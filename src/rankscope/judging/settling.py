@@ -130,6 +130,7 @@ class SettlingState(Record, kw_only=True):
 
     @property
     def settled(self) -> bool:
+        """Whether no grades of open docs can change the verdict."""
         return self.stage == "settled"
 
     @property
@@ -144,6 +145,7 @@ class SettlingState(Record, kw_only=True):
 
     @property
     def words(self) -> str:
+        """The lines as one text."""
         return " ".join(self.lines)
 
 
@@ -295,7 +297,29 @@ def assumption_words(state: SettlingState) -> str:
 
 
 def settling_of(store: Store, task: Task) -> SettlingState:
-    """Return what is settled in a stored task by its newest judgments."""
+    """Return what is settled in a stored task by its newest judgments.
+
+    Parameters
+    ----------
+    store
+        Keeps the runs, and the judgments.
+    task
+        Which one.
+
+    Returns
+    -------
+    SettlingState
+        Whether the verdict can still change, by how much, and which docs to judge next.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> with rs.open_store("kept.db", create=True) as store:
+    ...     plan = rs.TaskPlan(pool="file")
+    ...     task = rs.create_task(store, "first", plan, collection="recipes", pairs=[("q1", "d1")])
+    ...     rs.settling_of(store, task).words
+    'No measure is named, so nothing is to be settled.'
+    """
     return TaskSettling(store, task).state()
 
 

@@ -78,6 +78,16 @@ def create_task(
         There is nothing to judge, or the guideline has no scale.
     OptionError
         The plan asks for what cannot be.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> with rs.open_store("kept.db", create=True) as store:
+    ...     plan = rs.TaskPlan(pool="file", overlap=2)
+    ...     task = rs.create_task(store, "first", plan, collection="recipes", pairs=[("q1", "d1"), ("q1", "d2")])
+    ...     rater, token = store.raters.invite(task, name="Ann")
+    >>> task.number, task.state, rater.id
+    (1, 'open', 'task 1 rater 1')
     """
     scale = [each.grade for each in parse_guideline(guideline).scale]
     plan, found = with_runs(store, checked_plan(plan or TaskPlan()), runs)

@@ -96,7 +96,9 @@ def test_few_queries_give_sentences(tmp_path, n_queries):
     (pair,) = found.verdicts.pairs
     assert pair.verdict.code == "too_few"
     assert pair.depends_on_rater is None
-    assert "whether that depends on the rater is not known, as no rater has graded docs of 10 queries" in found.headline
+    assert (
+        "whether that depends on the rater is not known, as no rater has grades of 10 queries or more" in found.headline
+    )
 
 
 def test_one_rater(tmp_path):
@@ -269,3 +271,80 @@ def test_every_number_of_a_line_is_that_of_compare(tmp_path):
     assert (line.delta, line.low, line.high) == (expected.delta, expected.ci.low, expected.ci.high)
     assert line.code == expected.verdict.code
     assert not math.isnan(line.delta)
+
+
+def test_a_rater_who_differs_by_the_same_amount_on_every_query_is_opposite_too(tmp_path):
+    """There is no interval then: by hand, every query differs by .5065 for ada and -.5065 for bo."""
+    with small_task(tmp_path, rule="trusted", trusted="ada") as made:
+        made.grade("ada", TRUE)
+        made.grade("bo", TURNED)
+        (pair,) = agreement_of(made.store, made.task).verdicts.pairs
+    assert pair.lines[1].low is None
+    assert pair.lines[1].delta == pytest.approx(-0.5065, abs=5e-5)
+    assert (pair.verdict.code, pair.against) == ("probably_better", ("bo",))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("latest", "all raters, latest grade"), ("only", "all raters")])
+def test_lines_of_rules(tmp_path, name, expected):
+    with small_task(tmp_path, rule=name) as made:
+        made.grade("ada", TRUE)
+        made.grade("bo", TRUE)
+        (pair,) = agreement_of(made.store, made.task).verdicts.pairs
+    assert pair.main.name == expected
+
+
+def test_the_rule_needs_more_raters(tmp_path):
+    with small_task(tmp_path, rule="dawid-skene") as made:
+        made.grade("ada", TRUE)
+        made.grade("bo", TRUE)
+        found = agreement_of(made.store, made.task)
+    assert found.verdicts.pairs[0].main.name == "all raters, lower median"
+    assert found.errors == ()
+    assert "Until then the lower median is taken: the rule dawid-skene needs 5 raters" in found.details[-1]
+
+
+def test_how_raters_err(tmp_path):
+    with small_task(tmp_path, rule="dawid-skene") as made:
+        for name in ("ada", "bo", "cy", "di"):
+            made.grade(name, TRUE)
+        made.grade("ed", {"d0": 0, "d1": 1, "d2": 3, "d3": 3})
+        found = agreement_of(made.store, made.task)
+    ed = found.errors[-1]
+    assert (ed.name, ed.grades) == ("ed", (0, 1, 2, 3))
+    assert ed.matrix[0][3] > 0.8
+    assert ed.matrix[3][0] > 0.8
+
+
+def test_an_audit_has_its_looks(tmp_path):
+    with small_task(tmp_path, pool="audit") as made:
+        made.grade("ada", TRUE)
+        made.grade("bo", TRUE)
+        found = agreement_of(made.store, made.task)
+    assert found.verdicts.pairs == ()
+    assert "looked at after 20, 40 and 80 queries only" in found.details[0]
+    assert found.alpha.value == 1
+
+
+def test_labels_known_before_stand_beside_the_grades(tmp_path):
+    """Only d0 is graded, and by both; what was known of the others decides where it lies among them."""
+    known = {f"q{i:02}": {"d1": 3, "d2": 0, "d3": 0, "d0": 0} for i in range(12)}
+    with small_task(tmp_path, known=known) as made:
+        made.grade("ada", {"d0": 1})
+        made.grade("bo", {"d0": 2})
+        (pair,) = agreement_of(made.store, made.task).verdicts.pairs
+        runs = {run.system: made.store.runs.ranking(run) for run in made.store.runs.list()}
+    import rankscope as rs
+
+    by_bo = {query: {**docs, "d0": 2} for query, docs in known.items()}
+    expected = rs.compare(by_bo, runs, "nDCG@4", order="given")["old", "new"]
+    assert pair.lines[1].delta == pytest.approx(expected.delta)
+
+
+def test_of_a_gold_doc_raters_have_grades_of_their_own(tmp_path):
+    gold = {(f"q{i:02}", "d0"): 3.0 for i in range(12)}
+    with small_task(tmp_path, gold=gold) as made:
+        made.grade("ada", TRUE)
+        made.grade("bo", TURNED)
+        (pair,) = agreement_of(made.store, made.task).verdicts.pairs
+    assert pair.lines[1].delta == pytest.approx(-0.5065, abs=5e-5)
+    assert pair.main.delta > 0  # d0 is 3 for certain, and the lower of 0 and 1, or 3, is 0

@@ -16,6 +16,7 @@ import numpy as np
 
 from rankscope._version import __version__
 from rankscope.arrays import Floats
+from rankscope.comparison.verdict import MIN_UNITS
 from rankscope.data.judgments import SingleJudgment
 from rankscope.errors import InputError
 from rankscope.io.ids import byte_order
@@ -159,6 +160,8 @@ class RaterErrors(Record, kw_only=True):
     """How a rater errs by the model of Dawid and Skene."""
 
     name: str
+    grades: tuple[float, ...]
+    """Of rows and columns."""
     matrix: tuple[tuple[float | None, ...], ...]
     """Rows: the grade that is probably right, columns: the one given."""
 
@@ -519,7 +522,7 @@ def rater_errors(graded: TaskGrades, names: Mapping[str, str]) -> tuple[RaterErr
     if labels.model is None:
         return ()
     return tuple(
-        RaterErrors(name=names[key], matrix=tuple(tuple(map(or_none, row)) for row in matrix))
+        RaterErrors(name=names[key], grades=labels.scale, matrix=tuple(tuple(map(or_none, row)) for row in matrix))
         for key, matrix in zip(labels.raters, labels.model.errors.tolist(), strict=True)
     )
 
@@ -552,9 +555,12 @@ def detail_sentences(found: AgreementReport) -> Iterator[str]:
     for each in found.verdicts.pairs:
         yield from each.verdict.cautions[-len(each.against) :] if each.against else ()
         yield from extreme_words(each)
-        few = [line.name for line in each.lines if line.kind == "rater" and not line.counts]
+        few = [line.name for line in each.lines if line.kind == "rater" and line.n_queries < MIN_UNITS]
         if few and len(each.raters) > 1:
-            yield f"Not counted, as they graded docs of too few queries for a verdict of their own: {listed(few)}."
+            yield f"Not counted, as they graded docs of fewer than {MIN_UNITS} queries: {listed(few)}."
+        for line in each.lines:
+            if line.kind == "rater" and line.code == "not_comparable" and line.n_queries >= MIN_UNITS:
+                yield f"By the grades of {line.name} alone, {each.b} and {each.a} cannot be compared: {line.reason}"
     if found.verdicts.note:
         yield found.verdicts.note
     if found.n_raters > 1 and found.twice.n and 10 * found.twice.n < found.twice.of:

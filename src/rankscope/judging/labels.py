@@ -102,18 +102,20 @@ def rater_key(graded: TaskGrades, name: str) -> str:
 
 
 def with_known(
-    graded: TaskGrades, chosen: Mapping[QueryDoc, float], *, all_queries: bool = False
+    graded: TaskGrades, chosen: Mapping[QueryDoc, float], *, all_queries: bool = False, own_gold: bool = True
 ) -> dict[QueryDoc, float]:
     """Return labels of a task's docs with those of other docs that were known before, and gold docs with their own.
 
-    Docs that were known before are taken for queries of which a doc has a label now, or for `all_queries`.
+    Docs that were known before are taken for queries of which a doc has a label now, or for `all_queries`. Without
+    `own_gold`, gold docs have the label that was chosen, too.
     """
     queries, grades = {query for query, _ in chosen}, dict[QueryDoc, float]()
     if graded.known is not None:
         for query, docs in graded.known.judged.items():
             if all_queries or query in queries:
                 grades |= {(query, doc): grade for doc, grade in docs.items()}
-    return {**grades, **chosen, **{pair: grade for pair, grade in graded.gold.items() if pair in chosen}}
+    gold = {pair: grade for pair, grade in graded.gold.items() if pair in chosen} if own_gold else {}
+    return {**grades, **chosen, **gold}
 
 
 def qrels_of_pairs(grades: Mapping[QueryDoc, float]) -> Qrels:

@@ -1,13 +1,15 @@
 """The verdict of a task under each rater: the same comparison, by the grades of one rater at a time.
 
 Each is made by `compare`, as every other verdict. A rater's comparison knows only what that rater graded, on the
-queries of which the rater graded a doc; labels that the task began with, and gold docs, stay as they are. Beside the
+queries of which the rater graded a doc; labels of other docs that the task began with stay as they are. Beside the
 raters stand the highest and the lowest grade that each doc got.
+
+Where the labels of a model are audited there is no verdict here: it is looked at when it was planned to be, and at no
+other time.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -17,7 +19,7 @@ from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import MIN_UNITS, WORDS, decimals, lowered_for_raters
 from rankscope.data.run import Run
 from rankscope.errors import InputError, RankscopeError
-from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, with_known
+from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, rater_key, with_known
 from rankscope.judging.records import LabelRule, Task, TaskItem
 from rankscope.judging.worst_case import common_queries
 from rankscope.printable import listed
@@ -119,11 +121,18 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
         return TaskVerdicts(note="Nothing is graded yet, so there is no verdict.")
     if len(plan.runs) < 2 or not plan.measure:
         return TaskVerdicts(note="The task compares no systems, so there is no verdict to look at.")
+    if plan.pool == "audit":
+        looks = listed([str(n) for n in plan.looks], most=len(plan.looks))
+        return TaskVerdicts(
+            note=f"This task audits the labels of a model, and its verdict is looked at after {looks} queries only: "
+            "looking at it under each rater, at any time, would find differences that are none."
+        )
     stored = stored_runs(store, graded.task)
     if lacking := [system for system, number in zip(plan.systems, plan.runs, strict=True) if number not in stored]:
         return TaskVerdicts(note=f"The store has no run of {listed(lacking)} any more, so nothing can be compared.")
     runs = {system: store.runs.ranking(stored[number]) for system, number in zip(plan.systems, plan.runs, strict=True)}
     labels, note = labels_of_rule(graded)
+    trusted = names.get(rater_key(graded, plan.trusted), plan.trusted)
     try:
         main = compare_by(graded, runs, labels.grades, all_queries=True)
     except RankscopeError as error:
@@ -149,9 +158,7 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
         except RankscopeError as error:
             compared[name] = kind, f"{error.message}.", n_queries
     return TaskVerdicts(
-        pairs=tuple(
-            under_raters(pair, compared, rule_name(labels.rule, plan.trusted)) for pair in main.groups[0].compared
-        ),
+        pairs=tuple(under_raters(pair, compared, rule_name(labels.rule, trusted)) for pair in main.groups[0].compared),
         orders=tuple(orders_of(main, compared)) if len(runs) >= FEWEST_SYSTEMS else (),
         note=note,
     )
@@ -178,7 +185,7 @@ def compare_by(
     )
     settles = plan.pool == "settle"
     qrels = qrels_of_pairs(
-        with_known(graded, grades, all_queries=(all_queries or settles) and plan.pool != "audit")
+        with_known(graded, grades, all_queries=all_queries or settles, own_gold=all_queries)
     ).with_queries(queries_without_items(runs, graded.items) if settles else ())
     return compare_runs(qrels, dict(runs), request, on_note=lambda _: None)  # what must be known is in the verdict
 
@@ -268,10 +275,14 @@ def line_without(name: str, kind: LineKind, problem: str, n_queries: int, pair: 
 
 
 def lies_opposite(by_rater: PairResult, pair: PairResult) -> bool:
-    """Tell whether the interval by a rater lies on the other side of 0 than the difference itself."""
-    side = math.copysign(1.0, or_nan(pair.delta)) if pair.delta else 0.0
-    low, high = or_nan(by_rater.ci.low), or_nan(by_rater.ci.high)
-    return high < 0 if side > 0 else low > 0 if side < 0 else False
+    """Tell whether the interval by a rater lies on the other side of 0 than the difference itself.
+
+    Where every query differs by the same amount there is no interval, and the verdict says it.
+    """
+    side = (or_nan(pair.delta) > 0) - (or_nan(pair.delta) < 0)
+    if by_rater.ci.low is None or by_rater.ci.high is None:
+        return side != 0 and SIDES.get(by_rater.final_verdict.code, 0) * pair.sign == -side
+    return (side > 0 and by_rater.ci.high < 0) or (side < 0 and by_rater.ci.low > 0)
 
 
 def side_of(code: Code) -> int | str:
@@ -285,14 +296,10 @@ def headline_of(found: RaterVerdicts) -> str:
     everyone = [line for line in found.lines if line.kind == "rater"]
     together = f"{found.b} against {found.a}: {WORDS[found.verdict.code]}"
     if len(raters) < 2:
-        who = (
-            "no rater has"
-            if not raters
-            else f"only {raters[0].name} has"
-            if len(everyone) > 1
-            else "only one rater has"
-        )
-        why = f"{who} graded docs of {MIN_UNITS} queries or more" if len(everyone) > 1 else "there is one rater"
+        why = "there is one rater"
+        if len(everyone) > 1:
+            who = f"only {raters[0].name} has" if raters else "no rater has"
+            why = f"{who} grades of {MIN_UNITS} queries or more to compare by"
         return f"{together}; whether that depends on the rater is not known, as {why}."
     sides = {side_of(line.code) for line in raters}
     n = f"{len(raters)} of {len(raters)}"

@@ -10,6 +10,7 @@ from rankscope.judging.agreement import (
     TENTATIVE,
     AgreementReport,
     CountOf,
+    RaterErrors,
     RaterPair,
     RaterSummary,
     alpha_number,
@@ -165,7 +166,7 @@ def sections_of(found: AgreementReport) -> Iterator[Section]:
     if found.verdicts.orders:
         yield Section("The order of the systems", (TableBlock("", orders_table(found)),))
     if found.errors:
-        blocks = tuple(TableBlock(each.name, errors_table(found, each.matrix)) for each in found.errors)
+        blocks = tuple(TableBlock(each.name, errors_table(each)) for each in found.errors)
         yield Section("How raters err, by the model of Dawid and Skene", blocks, folded=True)
     yield Section("How to read it", (Bullets("", tuple(reading_of(found))),))
 
@@ -305,13 +306,13 @@ def orders_table(found: AgreementReport) -> Table:
     return Table(["by the grades of", "best mean first", "tau"], rows, n_name_columns=2, notes=notes)
 
 
-def errors_table(found: AgreementReport, matrix: tuple[tuple[float | None, ...], ...]) -> Table:
-    grades = [f"{each.grade:g}" for each in found.scale]
+def errors_table(rater: RaterErrors) -> Table:
+    grades = [f"{grade:g}" for grade in rater.grades]
     rows = [
         [Cell(f"{name} is right"), *(number_cell(value) for value in row)]
-        for name, row in zip(grades, matrix, strict=False)
+        for name, row in zip(grades, rater.matrix, strict=True)
     ]
-    return Table(["", *(f"gave {name}" for name in grades[: len(matrix)])], rows)
+    return Table(["", *(f"gave {name}" for name in grades)], rows)
 
 
 def reading_of(found: AgreementReport) -> Iterator[str]:
@@ -329,7 +330,7 @@ def reading_of(found: AgreementReport) -> Iterator[str]:
         )
     if found.verdicts.pairs:
         yield (
-            "Each line of a rater uses only that rater's grades, on the queries of which the rater graded a doc. A "
-            "verdict of better or worse is lowered to “probably” where the interval of a rater lies on the other side "
-            "of 0."
+            "Each line of a rater uses only that rater's grades, on the queries of which the rater graded a doc, and "
+            "labels of other docs that the task began with, if any. A verdict of better or worse is lowered to "
+            "“probably” where the interval of a rater lies on the other side of 0."
         )

@@ -223,11 +223,17 @@ def test_names_that_are_lacking_or_there_twice(tmp_path):
     with small_task(tmp_path) as made:
         first, second = made.store.raters.invite(made.task)[0], made.store.raters.invite(made.task, name="Bo")[0]
         third = made.store.raters.invite(made.task, name="Bo")[0]
-        made.raters.update({"x": first, "y": second, "z": third})
-        for name in "xyz":
-            made.grade(name, TRUE)
+        fourth = made.store.raters.invite(made.task, name="Bo (2)")[0]
+        fifth = made.store.raters.invite(made.task, name="lowest grade of each doc")[0]
+        made.raters.update({"v": first, "w": second, "x": third, "y": fourth, "z": fifth})
+        for name in "vwxyz":
+            made.grade(name, TRUE if name != "z" else TURNED)
         found = agreement_of(made.store, made.task)
-    assert [rater.name for rater in found.raters] == ["rater 1", "Bo", "Bo (2)"]
+    names = ["rater 1", "Bo", "Bo (2)", "Bo (2) (2)", "lowest grade of each doc"]
+    assert [rater.name for rater in found.raters] == names
+    lines = found.verdicts.pairs[0].lines
+    assert [line.name for line in lines] == [*names, "highest grade of each doc", "lowest grade of each doc"]
+    assert (lines[4].kind, lines[6].kind) == ("rater", "lowest")
 
 
 def test_raters_with_hostile_names_and_notes(tmp_path):

@@ -317,11 +317,14 @@ def rater_names(graded: TaskGrades) -> dict[str, str]:
     names = {rater.key: rater.name or f"rater {i}" for i, rater in enumerate(graded.raters, 1)}
     for each in graded.graded:
         names.setdefault(each.judgment.rater, each.judgment.source.id or "a person without a name")
-    taken: dict[str, int] = {}
+    taken: set[str] = set()
     for key, name in names.items():
-        taken[name] = taken.get(name, 0) + 1
-        if taken[name] > 1:
-            names[key] = f"{name} ({taken[name]})"
+        other, n = name, 1
+        while other in taken:
+            n += 1
+            other = f"{name} ({n})"
+        taken.add(other)
+        names[key] = other
     return names
 
 

@@ -10,7 +10,7 @@ other time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from rankscope.comparison.compare import compare_runs
@@ -128,40 +128,63 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
             "looking at it under each rater, at any time, would find differences that are none."
         )
     stored = stored_runs(store, graded.task)
-    if lacking := [system for system, number in zip(plan.systems, plan.runs, strict=True) if number not in stored]:
-        return TaskVerdicts(note=f"The store has no run of {listed(lacking)} any more, so nothing can be compared.")
-    runs = {system: store.runs.ranking(stored[number]) for system, number in zip(plan.systems, plan.runs, strict=True)}
+    if lacking := [number for number in plan.runs if number not in stored]:
+        missing = listed([str(number) for number in lacking])
+        return TaskVerdicts(note=f"The store does not have run {missing} any more, so nothing can be compared.")
+    systems = plan.systems if len(plan.systems) == len(plan.runs) else [stored[number].system for number in plan.runs]
+    runs = {system: store.runs.ranking(stored[number]) for system, number in zip(systems, plan.runs, strict=True)}
     labels, note = labels_of_rule(graded)
-    trusted = names.get(rater_key(graded, plan.trusted), plan.trusted)
     try:
         main = compare_by(graded, runs, labels.grades, all_queries=True)
     except RankscopeError as error:
         return TaskVerdicts(note=f"There is no verdict yet: {error.message}.")
-    given = {rater for grades in graded.grades.values() for rater in grades}
-    by: list[tuple[str, LineKind, dict[QueryDoc, float]]] = [
-        (name, "rater", {pair: grades[key] for pair, grades in graded.grades.items() if key in grades})
-        for key, name in names.items()
-        if key in given
-    ]
-    disputed = any(len(set(grades.values())) > 1 for grades in graded.grades.values())
-    for kind, pick, name in (
-        ("highest", max, "highest grade of each doc"),
-        ("lowest", min, "lowest grade of each doc"),
-    ):
-        if disputed:
-            by.append((name, kind, {pair: pick(grades.values()) for pair, grades in graded.grades.items()}))  # type: ignore[arg-type]
-    compared: dict[str, tuple[LineKind, Comparison | str, int]] = {}
-    for name, kind, grades in by:
-        n_queries = len({query for query, _ in grades})
-        try:
-            compared[name] = kind, compare_by(graded, runs, grades, all_queries=kind != "rater"), n_queries
-        except RankscopeError as error:
-            compared[name] = kind, f"{error.message}.", n_queries
+    compared = [compared_by(graded, runs, *each) for each in grades_to_compare(graded, names)]
+    rule = rule_name(labels.rule, names.get(rater_key(graded, plan.trusted), plan.trusted))
     return TaskVerdicts(
-        pairs=tuple(under_raters(pair, compared, rule_name(labels.rule, trusted)) for pair in main.groups[0].compared),
+        pairs=tuple(under_raters(pair, compared, rule) for pair in main.groups[0].compared),
         orders=tuple(orders_of(main, compared)) if len(runs) >= FEWEST_SYSTEMS else (),
         note=note,
     )
+
+
+class ComparedBy(Record, eq=False):
+    """The systems by some grades."""
+
+    name: str
+    kind: LineKind
+    n_queries: int
+    comparison: Comparison | None
+    problem: str = ""
+    """Why there is none."""
+
+    def same_pair(self, pair: PairResult) -> PairResult | None:
+        found = () if self.comparison is None else self.comparison.groups[0].compared
+        return next((each for each in found if (each.a, each.b) == (pair.a, pair.b)), None)
+
+
+def grades_to_compare(
+    graded: TaskGrades, names: Mapping[str, str]
+) -> Iterator[tuple[str, LineKind, dict[QueryDoc, float]]]:
+    """Yield the grades of each rater, then the highest and the lowest of each doc, where any doc has several."""
+    given = {rater for grades in graded.grades.values() for rater in grades}
+    for key, name in names.items():
+        if key in given:
+            yield name, "rater", {pair: grades[key] for pair, grades in graded.grades.items() if key in grades}
+    if any(len(set(grades.values())) > 1 for grades in graded.grades.values()):
+        highest = {pair: max(grades.values()) for pair, grades in graded.grades.items()}
+        lowest = {pair: min(grades.values()) for pair, grades in graded.grades.items()}
+        yield "highest grade of each doc", "highest", highest
+        yield "lowest grade of each doc", "lowest", lowest
+
+
+def compared_by(
+    graded: TaskGrades, runs: Mapping[str, Run], name: str, kind: LineKind, grades: Mapping[QueryDoc, float]
+) -> ComparedBy:
+    n_queries = len({query for query, _ in grades})
+    try:
+        return ComparedBy(name, kind, n_queries, compare_by(graded, runs, grades, all_queries=kind != "rater"))
+    except RankscopeError as error:
+        return ComparedBy(name, kind, n_queries, None, f"{error.message}.")
 
 
 def labels_of_rule(graded: TaskGrades) -> tuple[Labels, str]:
@@ -196,25 +219,14 @@ def queries_without_items(runs: Mapping[str, Run], items: Sequence[TaskItem]) ->
     return [query for query in common_queries(runs) if query not in held]
 
 
-def under_raters(
-    pair: PairResult, compared: Mapping[str, tuple[LineKind, Comparison | str, int]], rule: str
-) -> RaterVerdicts:
-    same = {
-        name: next(each for each in found.groups[0].compared if (each.a, each.b) == (pair.a, pair.b))
-        for name, (_, found, _) in compared.items()
-        if isinstance(found, Comparison)
-    }
-    lines = tuple(
-        line_of(name, kind, same[name])
-        if not isinstance(found, str)
-        else line_without(name, kind, found, n_queries, pair)
-        for name, (kind, found, n_queries) in compared.items()
-    )
-    opposite = {
-        line.name: same[line.name]
-        for line in lines
-        if line.kind == "rater" and line.counts and lies_opposite(same[line.name], pair)
-    }
+def under_raters(pair: PairResult, compared: Sequence[ComparedBy], rule: str) -> RaterVerdicts:
+    lines, opposite = [], {}
+    for each in compared:
+        same = each.same_pair(pair)
+        line = line_without(each, pair) if same is None else line_of(each.name, each.kind, same)
+        lines.append(line)
+        if each.kind == "rater" and line.counts and same is not None and lies_opposite(same, pair):
+            opposite[each.name] = same
     verdict = lowered_for_raters(pair.final_verdict, pair, opposite)
     main = replace(line_of(rule, "rule", pair), code=verdict.code, words=WORDS[verdict.code])
     return RaterVerdicts(
@@ -226,7 +238,7 @@ def under_raters(
         before=pair.final_verdict.code,
         main=replace(main, reason=f"{verdict.text} {verdict.reason}".strip()),
         decimals=decimals(pair),
-        lines=lines,
+        lines=tuple(lines),
         against=tuple(opposite),
     )
 
@@ -259,18 +271,18 @@ def line_of(name: str, kind: LineKind, pair: PairResult) -> VerdictLine:
     )
 
 
-def line_without(name: str, kind: LineKind, problem: str, n_queries: int, pair: PairResult) -> VerdictLine:
+def line_without(compared: ComparedBy, pair: PairResult) -> VerdictLine:
     return VerdictLine(
-        name=name,
-        kind=kind,
-        n_queries=n_queries,
+        name=compared.name,
+        kind=compared.kind,
+        n_queries=compared.n_queries,
         delta=None,
         low=None,
         high=None,
         level=pair.ci.level,
         code="not_comparable",
         words=WORDS["not_comparable"],
-        reason=problem,
+        reason=compared.problem,
     )
 
 
@@ -327,18 +339,17 @@ def words_by_rater(raters: Sequence[VerdictLine]) -> str:
     )
 
 
-def orders_of(main: Comparison, compared: Mapping[str, tuple[LineKind, Comparison | str, int]]) -> list[RaterOrder]:
+def orders_of(main: Comparison, compared: Sequence[ComparedBy]) -> Iterator[RaterOrder]:
+    """Yield the order of the systems by grades of enough queries."""
     reference = means_of(main)
-    found = []
-    for name, (_, comparison, n_queries) in compared.items():
-        if isinstance(comparison, str) or n_queries < MIN_UNITS:
+    for each in compared:
+        if each.comparison is None or each.n_queries < MIN_UNITS:
             continue
-        means = means_of(comparison)
+        means = means_of(each.comparison)
         order = tuple(sorted(means, key=lambda system: -means[system]))
         both = [system for system in reference if system in means]
         tau = kendall_tau([reference[system] for system in both], [means[system] for system in both])
-        found.append(RaterOrder(name=name, order=order, tau=tau))
-    return found
+        yield RaterOrder(name=each.name, order=order, tau=tau)
 
 
 def means_of(comparison: Comparison) -> dict[str, float]:

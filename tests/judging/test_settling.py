@@ -14,7 +14,7 @@ from rankscope.data.run import Run
 from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.judging.rater_view import SaveRequest
 from rankscope.judging.session import session_of
-from rankscope.judging.settling import SettlingWatch, settle, settle_audit, settling_of
+from rankscope.judging.settling import SettlingWatch, settle, settle_audit
 from rankscope.judging.tasks import create_task
 from rankscope.judging.worst_case import ComparedRuns, KnownGrades
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
@@ -192,6 +192,10 @@ def test_an_audit_is_looked_at_as_planned_and_in_between_says_nothing():
     assert math.isclose(state.pairs[0].delta, 1.0)
 
 
+def said_of(session, query):
+    return next(each.state.uuid for each in session.query(query).docs if each.doc == "z")
+
+
 def test_queries_that_no_grade_changes_count_in_a_stored_task(tmp_path):
     """Of fourteen queries both systems answer two alike: the difference is a mean over fourteen, by hand 12/14."""
     queries = {f"q{i:02}": StoredQuery(f"text {i}") for i in range(14)}
@@ -216,4 +220,10 @@ def test_queries_that_no_grade_changes_count_in_a_stored_task(tmp_path):
             assert state.pairs[0].delta == pytest.approx(12 / 14)
         assert state is watch.now(task)  # nothing new was judged
         assert watch.latest(task) == state
-        assert settling_of(store, task) == state
+        assert watch.is_newest(task, state)
+        taken_back = SaveRequest(
+            uuid=str(uuid4()), query="q02", doc="z", withdrawn=True, replaces=said_of(session, "q02")
+        )
+        assert session.save(taken_back).status == "ok"
+        assert not watch.is_newest(task, state)
+        assert not watch.now(task).settled

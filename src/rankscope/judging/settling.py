@@ -373,6 +373,10 @@ class SettlingWatch:
             threading.Thread(target=self._work, args=(task,), daemon=True, name=f"settling {task.number}").start()
         return None if known is None else known.latest
 
+    def is_newest(self, task: Task, state: SettlingState | None) -> bool:
+        """Tell whether an answer knows the newest judgment."""
+        return state is not None and state.last_judgment >= self.store.judgments.newest(str(task.number))
+
     def now(self, task: Task) -> SettlingState:
         """Return where a task stands by its newest judgment, and wait for it."""
         with self._lock:

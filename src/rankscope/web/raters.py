@@ -116,6 +116,8 @@ class RaterSettling(Record):
     """How far the answer of a task is, for a rater: no system is named."""
 
     line: str
+    newer: bool
+    """Whether there are newer judgments than it knows; an answer that does is on its way."""
 
 
 class RaterDesk:
@@ -170,7 +172,8 @@ class RaterDesk:
 
     def settling(self, session: RaterSession) -> RaterSettling:
         state = self.library.settling.latest(session.task) if session.task.plan.measure else None
-        return RaterSettling("" if state is None else state.short)
+        newer = bool(session.task.plan.measure) and not self.library.settling.is_newest(session.task, state)
+        return RaterSettling("" if state is None else state.short, newer)
 
 
 def rater_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRouteHandler]:

@@ -280,14 +280,15 @@ function showSaved() {
 
 // How far the answer is; it is worked out beside, so the line may be a few docs old.
 let settling;
-function askSettling() {
+function askSettling(wait = 1500, times = 3) {
   clearTimeout(settling);
   settling = setTimeout(async () => {
-    const { line } = await ask("/judge/settling.json").catch(() => ({ line: null }));
+    const { line, newer } = await ask("/judge/settling.json").catch(() => ({ line: null }));
     if (line === null) return;
+    if (newer && times > 1) askSettling(2 * wait, times - 1);
     $("settle-line").textContent = line;
     $("settle").hidden = !line;
-  }, 1500);
+  }, wait);
 }
 
 // Hands

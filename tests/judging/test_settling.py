@@ -226,4 +226,4 @@ def test_queries_that_no_grade_changes_count_in_a_stored_task(tmp_path):
         )
         assert session.save(taken_back).status == "ok"
         assert not watch.is_newest(task, state)
-        assert not watch.now(task).settled
+        assert watch.now(task).n_judged == 23

@@ -29,6 +29,8 @@ from rankscope.data.run import Run as Run
 from rankscope.data.shapes import QrelsLike as QrelsLike
 from rankscope.data.shapes import RunLike as RunLike
 from rankscope.data.shapes import RunsLike as RunsLike
+from rankscope.data.tasks import Task as Task
+from rankscope.data.tasks import TaskPlan as TaskPlan
 from rankscope.errors import FormatError as FormatError
 from rankscope.errors import InputError as InputError
 from rankscope.errors import MeasureError as MeasureError
@@ -55,6 +57,12 @@ from rankscope.experiment.watch import WatchResult as WatchResult
 from rankscope.experiment.watch import watch_project as watch_project
 from rankscope.io.conversion import Conversion as Conversion
 from rankscope.io.conversion import convert as convert
+from rankscope.judging.exchange import TakenIn as TakenIn
+from rankscope.judging.exchange import export_judgments as export_judgments
+from rankscope.judging.exchange import import_judgments as import_judgments
+from rankscope.judging.settling import SettlingState as SettlingState
+from rankscope.judging.settling import settling_of as settling_of
+from rankscope.judging.tasks import create_task as create_task
 from rankscope.measures.listing import list_measures as list_measures
 from rankscope.measures.parse import parse_measure as parse_measure
 from rankscope.measures.parse import parse_measures as parse_measures
@@ -195,11 +203,15 @@ __all__ = [
     "RunScores",
     "RunsLike",
     "Scores",
+    "SettlingState",
     "SideBySide",
     "Store",
     "StoredRun",
+    "TakenIn",
     "Target",
     "TargetsReport",
+    "Task",
+    "TaskPlan",
     "UnfinishedError",
     "UnknownKeywordError",
     "UnknownNameError",
@@ -213,10 +225,13 @@ __all__ = [
     "compare",
     "compare_scores",
     "convert",
+    "create_task",
     "diagnose",
     "evaluate",
     "explain",
+    "export_judgments",
     "fuse",
+    "import_judgments",
     "keep_benchmark",
     "list_measures",
     "list_profiles",
@@ -233,6 +248,7 @@ __all__ = [
     "render",
     "robustness",
     "run_project",
+    "settling_of",
     "side_by_side",
     "trec_eval_text",
     "validate",

@@ -108,6 +108,17 @@ def put_store(folder: Path) -> None:
         store.qrels.add(rs.Qrels({query: {"d1": 1} for query in queries}), name="c")
 
 
+def put_judged_store(folder: Path) -> None:
+    from rankscope.judging.exchange import import_judgments
+    from rankscope.store import open_store
+
+    put_store(folder)
+    (folder / "in.txt").write_text("q0 0 d1 1\nq1 0 d2 0\n")
+    (folder / "before.txt").write_text("q2 0 d1 1\n")
+    with open_store(folder) as store:
+        import_judgments(store, folder / "before.txt", collection="c", rater="bo")
+
+
 REPORT = ("report.html",)
 RUN_CODES = (1, 2, 3)
 TIMES = ("report.html", "results/manifest.json", "standard-output")
@@ -227,6 +238,17 @@ CASES: dict[str, list[Case]] = {
         Case(("store", "check"), put_store, dense=2),
         Case(("store", "backup", "b.db", "--force"), put_store, ("b.db",), dense=2),
         Case(("store", "export", "out"), put_store, dense=1),
+    ],
+    "judge": [
+        Case(("judge", "create", "t", "bm25", "--k", "2"), put_store, varying=STORED, dense=2),
+        Case(
+            ("judge", "show", "t", "--format", "json"),
+            put_store,
+            first=("judge", "create", "t", "bm25"),
+            varying=STORED,
+        ),
+        Case(("judge", "import", "in.txt", "--rater", "ann"), put_judged_store, varying=STORED, dense=2),
+        Case(("judge", "export", "out.csv"), put_judged_store, ("out.csv",), varying=STORED, dense=2),
     ],
     "user": [
         Case(("user", "list"), put_store, dense=2),

@@ -17,9 +17,9 @@ TOKEN = "the-token-of-the-tests"
 class Server:
     """A server on loopback in a thread of the tests; `url` is where it is, `get` asks it as the owner."""
 
-    def __init__(self, library, *, authenticator=None, proxy=None, rate_limit=None):
+    def __init__(self, library, *, authenticator=None, proxy=None, rate_limit=None, port=0):
         self.library = library
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", port))
         self.port = self.listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.app = make_app(

@@ -50,6 +50,7 @@ _SUMMARIES = {
     "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
     "store": "look after what is kept: check, backup, restore, export, import, copy",
     "history": "show what became of systems over time, and what changed between two runs",
+    "judge": "let people judge docs: tasks, invitations, agreement, qrels, and what is settled",
     "serve": "open the page: results, comparisons, queries, history",
     "user": "say who may use the page of a team, and what each may do",
     "leaderboard": "rank systems over many collections",

@@ -213,6 +213,8 @@ def counts_in_words(done: Any) -> str:
         "target_results": "target result",
         "alerts": "alert state",
         "notifications": "notification",
+        "tasks": "judging task",
+        "preferences": "preference",
     }
     words = [counted(n, noun) for name, noun in nouns.items() if (n := getattr(done, name))]
     return ", ".join([counted(done.runs, "run"), f"{done.qrels} qrels", *words])

@@ -254,8 +254,8 @@ class Verdict(Record):
     """What is said: a code for programs, a sentence, the reason for it, and what limits it."""
 
     code: Code
-    because: Literal["margin", "unjudged"] | None
-    """What weakened a probable verdict: the margin, or unjudged docs."""
+    because: Literal["margin", "unjudged", "raters"] | None
+    """What weakened a probable verdict: the margin, unjudged docs, or raters by whose grades it is the opposite."""
     text: str
     reason: str
     cautions: tuple[str, ...] = ()

@@ -7,13 +7,13 @@ code read the verdict made here, and the interval in its words is the one in eve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from rankscope.comparison.pairs import WithoutTopUnit
 from rankscope.comparison.records import Code, PairResult, Stratum, UnjudgedCheck, Verdict
-from rankscope.printable import counted
-from rankscope.records import Record, or_nan
+from rankscope.printable import counted, listed
+from rankscope.records import Record, or_nan, replace
 from rankscope.stats.family import CORRECTIONS
 from rankscope.stats.power import can_reach
 
@@ -38,7 +38,7 @@ TURNED: dict[Code, Code] = {
 }
 """What a verdict is, seen from the other of two systems; the others stay."""
 CLAIMS = ("better", "worse", "probably_better", "probably_worse")
-Because: TypeAlias = Literal["margin", "unjudged"] | None
+Because: TypeAlias = Literal["margin", "unjudged", "raters"] | None
 MIN_UNITS = 10
 """With fewer queries, or clusters of them, nothing is said."""
 CAUTION_UNITS = 25
@@ -77,6 +77,24 @@ def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
         reason=reason(code, because, pair, known),
         cautions=tuple(cautions(code, pair, known)),
     )
+
+
+def lowered_for_raters(verdict: Verdict, pair: PairResult, against: Mapping[str, PairResult]) -> Verdict:
+    """Return the verdict as it stands where some raters' grades alone show the opposite.
+
+    `against` are the same pair by the grades of each of these raters: their intervals lie on the other side of 0.
+    """
+    if not against or verdict.code not in CLAIMS:
+        return verdict
+    found = tuple(
+        f"By the grades of {name} alone, {each.b}'s {each.measure} is {direction(each)} ({interval_words(each)})."
+        for name, each in against.items()
+    )
+    if verdict.code not in ("better", "worse"):
+        return replace(verdict, cautions=(*verdict.cautions, *found))
+    code: Code = "probably_better" if verdict.code == "better" else "probably_worse"
+    text = f"{pair.b} is {WORDS[code]}, but not by the grades of {listed(list(against))} alone."
+    return replace(verdict, code=code, because="raters", text=text, cautions=(*verdict.cautions, *found))
 
 
 def decide(pair: PairResult, known: VerdictContext) -> Code:

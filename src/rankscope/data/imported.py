@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from rankscope.data.judgments import SingleJudgment
 from rankscope.io.rows import QrelsRows
 from rankscope.registry import Entry, Registry
 
@@ -24,6 +25,8 @@ class ImportedContent(Protocol):
     """Queries, each with `id`, `text` and `attributes`."""
     judgments: Sequence[Any]
     """Judgments, each with `query` and `doc`."""
+    opinions: Sequence[SingleJudgment]
+    """Flags, choices and verdicts on single results."""
     qrels_rows: QrelsRows
     """The judgments as the rows of qrels."""
 
@@ -38,6 +41,11 @@ IMPORTERS: Registry[Callable[..., ImportedContent]] = Registry(
 )
 
 
-def import_collection(path: str | os.PathLike[str], *, kind: str | None = None) -> ImportedContent:
-    """Return what a file of an earlier framework holds; its kind is recognised by its content unless it is given."""
-    return IMPORTERS["predecessors"](path, kind=kind)
+def import_collection(
+    path: str | os.PathLike[str], *, kind: str | None = None, query: str | None = None
+) -> ImportedContent:
+    """Return what a file of an earlier framework holds; its kind is recognised by its content unless it is given.
+
+    `query` is what was searched for, where the file does not say.
+    """
+    return IMPORTERS["predecessors"](path, kind=kind, query=query)

@@ -18,7 +18,7 @@ FEW_KNOWN = 0.1
 SNIPPET_LENGTH = 200
 _WORD = re.compile(r"\w+")
 _SHORT = 2
-_COMMON = frozenset(
+COMMON_WORDS = frozenset(
     {
         "about", "after", "all", "also", "and", "any", "are", "because", "been", "but", "can", "could", "did", "does",
         "for", "from", "had", "has", "have", "how", "into", "its", "may", "more", "most", "not", "now", "one", "only",
@@ -127,7 +127,7 @@ def one_line(text: str) -> str:
 
 def query_words(text: str) -> frozenset[str]:
     words = [word.casefold() for word in _WORD.findall(text)]
-    return frozenset([word for word in words if len(word) > _SHORT and word not in _COMMON] or words)
+    return frozenset([word for word in words if len(word) > _SHORT and word not in COMMON_WORDS] or words)
 
 
 def beginning(text: str, length: int) -> str:

@@ -20,7 +20,9 @@ from rankscope.store.engine import in_words
 from rankscope.store.jobs import stored_job
 from rankscope.store.judgments import judgment_row, stored_judgment
 from rankscope.store.links import link_of
+from rankscope.store.preferences import preference_problem, preference_row, stored_preference
 from rankscope.store.qrels import qrels_digest, stored_qrels
+from rankscope.store.raters import rater_of
 from rankscope.store.runs import (
     HASH_OF_FACTS,
     RUN_COLUMNS,
@@ -34,6 +36,7 @@ from rankscope.store.runs import (
 from rankscope.store.schema import canonical_json, text_sha256
 from rankscope.store.store import Store
 from rankscope.store.targets import RESULT_COLUMNS, stored_result
+from rankscope.store.tasks import item_of, item_row, task_of
 from rankscope.store.texts import StoredQuery, queries_sha256
 from rankscope.store.users import user_of
 
@@ -166,6 +169,27 @@ def judgment_problem(row: Any, _: sa.Connection) -> str:
     return "" if same else "says one thing in its columns, and another in its record"
 
 
+def preference_row_problem(row: Any, _: sa.Connection) -> str:
+    said = stored_preference(row).preference
+    columns = preference_row(said, row.stored)
+    same = all(getattr(row, name) == value for name, value in columns.items() if name != "value")
+    return preference_problem(said) if same else "says one thing in its columns, and another in its record"
+
+
+def task_problem(row: Any, _: sa.Connection) -> str:
+    found = task_of(row)
+    same = len(found.plan.systems) == len(found.plan.runs)
+    return "" if same else "it has not as many runs as systems"
+
+
+def item_problem(row: Any, _: sa.Connection) -> str:
+    found = item_row(row.task_id, item_of(row))
+    if (found["query_sha256"], found["doc_sha256"]) != (row.query_sha256, row.doc_sha256):
+        return NOT_ITS_HASH
+    fine = row.purpose in ("audit", "other") and all(type(rank) is int and rank > 0 for rank in row.ranks.values())
+    return "" if fine else f"its purpose is {row.purpose!r}, and its ranks are {canonical_json(row.ranks)}"
+
+
 def alert_problem(row: Any, connection: sa.Connection) -> str:
     found = stored_alert(row)
     if (found.name, found.opened, found.closed) != (row.name, row.opened, row.recovered):
@@ -203,6 +227,10 @@ ROWS: dict[str, tuple[sa.Select[Any], Look]] = {
     "target": (sa.select(schema.target), target_problem),
     "target_result": (RESULT_COLUMNS.add_columns(schema.target_result.c.outcome), target_result_problem),
     "judgment": (sa.select(schema.judgment), judgment_problem),
+    "preference": (sa.select(schema.preference), preference_row_problem),
+    "task": (sa.select(schema.task), task_problem),
+    "task_item": (sa.select(schema.task_item), item_problem),
+    "rater": (sa.select(schema.rater), lambda row, _: nothing_of(rater_of(row))),
     "alert": (sa.select(schema.alert), alert_problem),
     "notification": (sa.select(schema.notification), notification_problem),
     "job": (sa.select(schema.job), lambda row, _: nothing_of(stored_job(row))),

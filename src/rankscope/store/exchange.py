@@ -55,6 +55,7 @@ from rankscope.store.exchange_rows import (
     read_lines,
     write_lines,
 )
+from rankscope.store.exchange_tasks import check_numbers, export_tasks, import_tasks
 from rankscope.store.qrels import StoredQrels
 from rankscope.store.runs import CollectionFacts, RunDetails, RunFacts, StoredRun, StoredSource
 from rankscope.store.schema import collection, comparison, doc, guideline, metadata, tag
@@ -87,6 +88,9 @@ class ExchangeCounts(Record):
     target_results: int
     alerts: int
     notifications: int
+    tasks: int
+    """Of judging."""
+    preferences: int
 
 
 def file_stem(*words: str) -> str:
@@ -132,6 +136,7 @@ def export_store(store: Store, folder: Path, *, progress: Progress | None = None
     store.judgments.save(folder / JUDGMENTS)
     write_lines(kept_scores(store, runs, qrels), folder / SCORES)
     export_rows(store, folder)
+    export_tasks(store, folder, runs)
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")  # last: without it, the folder is no export
     return counts_of(store)
 
@@ -319,6 +324,7 @@ def import_export(store: Store, folder: Path, *, progress: Progress | None = Non
                 f"{folder} was written by Rankscope {manifest['rankscope']}", hint="pip install --upgrade rankscope"
             )
         before = counts_of(store)
+        check_numbers(store, folder)
         import_guidelines(store, folder)
         import_judgments(store, folder)
         import_qrels(store, folder, manifest["qrels"])
@@ -334,6 +340,7 @@ def import_export(store: Store, folder: Path, *, progress: Progress | None = Non
             import_comparison(store, folder, each)
         import_tags(store, manifest["tags"], runs)
         import_rows(store, folder)
+        import_tasks(store, folder, runs)
         return difference(counts_of(store), before)
 
 
@@ -382,7 +389,8 @@ def import_docs(store: Store, name: str, path: Path) -> None:
 
 
 def counts_of(store: Store) -> ExchangeCounts:
-    names = ("run", "qrels", "judgment", "comparison", "tag", "target_result", "alert", "notification")
+    names = ["run", "qrels", "judgment", "comparison", "tag", "target_result", "alert", "notification"]
+    names += ["task", "preference"]
     with store.reading() as connection:
         counts = (sa.select(sa.func.count()).select_from(metadata.tables[name]) for name in names)
         return ExchangeCounts(*(int(connection.execute(count).scalar_one()) for count in counts))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -26,22 +25,19 @@ from rankscope.data.judgments import (
     write_judgments,
 )
 from rankscope.data.qrels import Qrels
+from rankscope.data.tasks import AGAIN, LabelRule
 from rankscope.errors import InputError, OptionError
-from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows
-from rankscope.printable import counted
 from rankscope.records import Record, from_builtins, replace
 from rankscope.store.blobs import AT_A_TIME, insert_all_new, insert_if_new
+from rankscope.store.labels import RULES, QueryDoc, grades_by_rater, label_docs
 from rankscope.store.qrels import LabelKind, StoredQrels
-from rankscope.store.schema import canonical_json, guideline, judgment
+from rankscope.store.schema import canonical_json, guideline, judgment, state_sha256
 from rankscope.store.turns import GroupCommit
 
 if TYPE_CHECKING:
     from rankscope.store.store import Store
 
-GradeRule = Literal["only", "majority", "mean", "max"]
-"""What becomes of several grades of a doc: refused unless they are equal, or put together."""
-RULES: tuple[GradeRule, ...] = ("only", "majority", "mean", "max")
 SOURCE_OF: dict[str, str] = {"people": "person", "judge": "judge", "clicks": "clicks"}
 """Which judgments a kind of labels is made of."""
 
@@ -112,6 +108,12 @@ class JudgmentTable:
         with self.store.reading() as connection:
             return tuple(stored_judgment(row) for row in connection.execute(wanted))
 
+    def newest(self, task: str) -> int:
+        """Return the number of the newest judgment of a task, 0 where there is none."""
+        wanted = sa.select(sa.func.max(judgment.c.id)).where(judgment.c.task == task)
+        with self.store.reading() as connection:
+            return int(connection.execute(wanted).scalar_one() or 0)
+
     def current(
         self, collection: str, *, task: str | None = None, query: str | None = None
     ) -> tuple[StoredJudgment, ...]:
@@ -152,8 +154,11 @@ class JudgmentTable:
         *,
         name: str | None = None,
         kind: LabelKind = "people",
-        rule: GradeRule = "only",
+        rule: LabelRule = "only",
         task: str | None = None,
+        trusted: str = "",
+        scale: Sequence[float] = (),
+        known: Mapping[QueryDoc, float] | None = None,
     ) -> StoredQrels:
         """Make qrels of the grades that hold now, and keep them as a snapshot.
 
@@ -166,57 +171,59 @@ class JudgmentTable:
         kind
             Grades of people or of judges that are models; they are never put together.
         rule
-            What becomes of a doc with several different grades: `only` refuses it, `majority` takes the grade that
-            most raters gave (of two that as many gave, the lower), `mean` their mean, `max` the highest.
+            What becomes of a doc with several different grades, as for `rankscope.store.labels.label_docs`: `only`
+            refuses it.
         task
-            Only judgments of this task.
+            Only judgments of this task. What raters said of docs that they were shown a second time is never a label.
+        trusted
+            Whose grade counts with the rule `trusted`: the id of a person, or the name of a judge.
+        scale
+            All grades that could be given, beside those that the judgments name.
+        known
+            Grades of docs, by query and doc, that stand whatever raters gave them.
         """
         if rule not in RULES:
             raise OptionError(f"the rule {rule!r} is not one of {', '.join(RULES)}")
-        held = self.current(collection, task=task)
-        graded = [
-            each for each in held if each.judgment.grade is not None and each.judgment.source.kind == SOURCE_OF[kind]
-        ]
+        if rule == "dawid-skene" and kind != "people":
+            raise OptionError(
+                "the rule dawid-skene is for people: of models it elects the largest family of near copies",
+                hint="take the lower median",
+            )
+        graded = graded_by(kind, self.current(collection, task=task))
         if not graded:
             raise InputError(f"{collection} has no grades of {kind} in the store", hint="store.judgments.add adds some")
-        grades: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-        for stored in graded:  # in the order of their numbers: of a rater's grades in several tasks, the newest
-            each = stored.judgment
-            grades[each.query, each.doc][each.rater] = float(each.grade or 0.0)
-        pairs = sorted(grades, key=lambda pair: tuple(map(byte_order, pair)))
-        disagreed = [pair for pair in pairs if len(set(grades[pair].values())) > 1]
-        if disagreed and rule == "only":
-            query, doc = disagreed[0]
-            raise InputError(
-                f"raters disagree on {counted(len(disagreed), 'doc')}, the first is {doc} for query {query}",
-                hint="say how their grades are put together: rule='majority', 'mean' or 'max'",
-            )
-        chosen = np.array([grade_of(list(grades[pair].values()), rule) for pair in pairs])
+        judgments = [each.judgment for each in graded]
+        keys = {name: each.rater for each in judgments for name in (each.source.id, each.source.name, each.rater)}
+        grades = grades_by_rater(judgments)
+        steps = {*scale, *(grade for each in judgments for grade in each.scale or ())}
+        labels = label_docs(grades, rule, scale=sorted(steps), trusted=keys.get(trusted, trusted))
+        given = {pair: grade for pair, grade in (known or {}).items() if pair in labels.grades}
+        chosen = {**labels.grades, **given}
         facts = {
-            "rule": rule,
+            **labels.facts,
             "collection": collection,
             "task": task,
-            "n_single": sum(len(grades[pair]) == 1 for pair in pairs),
-            "n_disagreed": len(disagreed),
-            "n_raters": len({each.judgment.rater for each in graded}),
             "last_judgment": max(each.number for each in graded),
-            "guidelines": sorted({each.judgment.guideline for each in graded if each.judgment.guideline}),
+            "guidelines": sorted({each.guideline for each in judgments if each.guideline}),
+            **({"n_known": len(given)} if given else {}),
         }
-        rows = QrelsRows([query for query, _ in pairs], [doc for _, doc in pairs], chosen)
+        rows = QrelsRows([query for query, _ in chosen], [doc for _, doc in chosen], np.array(list(chosen.values())))
         return self.store.qrels.add(Qrels(rows), name=name or collection, kind=kind, facts=facts)
+
+
+def graded_by(kind: LabelKind, held: Iterable[StoredJudgment]) -> list[StoredJudgment]:
+    """Return the judgments that labels of a kind are made of: those with a grade, but for docs shown a second time."""
+    return [
+        each
+        for each in held
+        if each.judgment.grade is not None
+        and each.judgment.source.kind == SOURCE_OF[kind]
+        and not (each.judgment.task or "").endswith(AGAIN)
+    ]
 
 
 def is_choice(each: SingleJudgment) -> bool:
     return each.choice and each.grade is None and not each.flag
-
-
-def grade_of(grades: Sequence[float], rule: GradeRule) -> float:
-    if rule == "mean":
-        return float(sum(grades) / len(grades))
-    if rule == "max":
-        return max(grades)
-    counts = Counter(grades)
-    return min(grade for grade, n in counts.items() if n == max(counts.values()))
 
 
 def prepared(each: SingleJudgment, collection: str | None) -> SingleJudgment:
@@ -242,6 +249,7 @@ def judgment_row(each: SingleJudgment, now: str) -> dict[str, Any]:
         "guideline_sha256": each.guideline,
         "value": judgment_record(each),
         "stored": now,
+        "state_sha256": state_sha256(each.task or "", each.rater, each.query, None if is_choice(each) else each.doc),
     }
 
 

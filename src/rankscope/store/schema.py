@@ -1,8 +1,8 @@
 """The tables of a store, the same for SQLite and PostgreSQL.
 
 Facts (blobs, runs, qrels) are never changed. Scores are a cache: they can be dropped and computed again. Tags,
-judgments, results of targets, alerts and what jobs did are only ever added to; the newest row is the one that holds.
-Jobs, users, their sessions and links are states: their rows change.
+judgments, preferences, results of targets, alerts and what jobs did are only ever added to; the newest row is the one
+that holds. Tasks, their docs and raters, jobs, users, their sessions and links are states: their rows change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlalchemy.types import TypeDecorator
 
 from rankscope.errors import InputError
 
-SCHEMA_VERSION = "0003"
+SCHEMA_VERSION = "0004"
 """The newest migration in migrations/versions."""
 
 _ODD = re.compile("[\\\\\x00\ud800-\udfff]")
@@ -88,6 +88,11 @@ def canonical_json(value: Any) -> str:
 def text_sha256(text: str) -> str:
     """Return what stands for a text of any length, such as an id: PostgreSQL's indexes refuse long ones."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def state_sha256(*names: str | None) -> str:
+    """Return what stands for that which a judgment or preference is about: a later one of the same takes its place."""
+    return hashlib.sha256(canonical_json(names).encode()).hexdigest()
 
 
 metadata = sa.MetaData(
@@ -285,8 +290,62 @@ judgment = table(
     sa.Column("guideline_sha256", _SHA, sa.ForeignKey("guideline.sha256")),
     json_value("value"),
     time("stored"),
+    sa.Column("state_sha256", _SHA, index=True),
     sa.UniqueConstraint("uuid"),
     sa.Index("ix_judgment_collection", "collection", "task"),
+)
+preference = table(
+    "preference",
+    number(),
+    sa.Column("uuid", sa.String(36), nullable=False),
+    text("task"),
+    text("query"),
+    text("rater"),
+    sa.Column("guideline_sha256", _SHA, sa.ForeignKey("guideline.sha256")),
+    json_value("value"),
+    time("stored"),
+    sa.Column("state_sha256", _SHA, nullable=False, index=True),
+    sa.UniqueConstraint("uuid"),
+    sa.Index("ix_preference_task", "task"),
+)
+
+task = table(
+    "task",
+    number(),
+    text("name"),
+    text("collection"),
+    json_value("plan"),
+    sa.Column("guideline_sha256", _SHA, sa.ForeignKey("guideline.sha256"), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    time("created"),
+    text("who"),
+    sa.UniqueConstraint("name"),
+)
+task_item = table(
+    "task_item",
+    number(),
+    reference("task_id", "task.id"),
+    text("query"),
+    sa.Column("query_sha256", _SHA, nullable=False),
+    text("doc"),
+    sa.Column("doc_sha256", _SHA, nullable=False),
+    sa.Column("place", sa.Integer, nullable=False),
+    sa.Column("purpose", sa.String(16), nullable=False),
+    sa.Column("gold", sa.Float(53)),
+    json_value("ranks"),
+    sa.UniqueConstraint("task_id", "query_sha256", "doc_sha256"),
+)
+rater = table(
+    "rater",
+    number(),
+    reference("task_id", "task.id"),
+    text("name"),
+    sa.Column("token_sha256", _SHA),
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    time("created"),
+    time("seen", nullable=True),
+    time("revoked", nullable=True),
+    sa.UniqueConstraint("token_sha256"),
 )
 
 alert = table(

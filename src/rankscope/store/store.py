@@ -36,12 +36,16 @@ from rankscope.store.engine import (
 from rankscope.store.jobs import JobTable
 from rankscope.store.judgments import JudgmentTable
 from rankscope.store.links import LinkTable
+from rankscope.store.preferences import PreferenceTable
 from rankscope.store.qrels import QrelsTable
+from rankscope.store.raters import RaterTable
 from rankscope.store.runs import RunTable
+from rankscope.store.saving import SaveTable
 from rankscope.store.schema import SCHEMA_VERSION
 from rankscope.store.scores import ScoreTable
 from rankscope.store.tags import TagTable
 from rankscope.store.targets import TargetTable
+from rankscope.store.tasks import TaskTable
 from rankscope.store.texts import TextTable
 from rankscope.store.turns import FairLock, turn_among_processes
 from rankscope.store.users import UserTable
@@ -189,6 +193,22 @@ class Store:
     @cached_property
     def links(self) -> LinkTable:
         return LinkTable(self)
+
+    @cached_property
+    def tasks(self) -> TaskTable:
+        return TaskTable(self)
+
+    @cached_property
+    def raters(self) -> RaterTable:
+        return RaterTable(self)
+
+    @cached_property
+    def preferences(self) -> PreferenceTable:
+        return PreferenceTable(self)
+
+    @cached_property
+    def saves(self) -> SaveTable:
+        return SaveTable(self)
 
     def at(self, times: Iterable[str]) -> Store:
         """Return the same store with a clock that says given times, one after the other."""

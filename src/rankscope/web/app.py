@@ -27,6 +27,7 @@ from rankscope.web.actions import action_handler
 from rankscope.web.background import StillComputingError
 from rankscope.web.library import Library
 from rankscope.web.pages import ACTIONS, PAGES
+from rankscope.web.raters import StoreRaterDoor, invite_handlers, rater_handlers
 from rankscope.web.rendering import TYPES, Renderer, static_address, static_file
 from rankscope.web.routing import handlers_of
 from rankscope.web.security import ANYONE, Authenticator, RateLimit, TrustedProxy, check_rule
@@ -61,6 +62,8 @@ def make_app(
             *accounts,
             job_events(library, renderer),
             live_answers(library, renderer),
+            *rater_handlers(library, renderer.render),
+            *invite_handlers(library, renderer.render),
             show_static,
             show_health,
         ],
@@ -88,6 +91,7 @@ def make_app(
         hosts=hosts,
         proxy=proxy,
         rate_limit=rate_limit,
+        raters=StoreRaterDoor(library.store),
         refuse=errors.page,
         explain=errors.problem_of,
     )

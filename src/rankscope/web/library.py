@@ -14,6 +14,7 @@ from rankscope.errors import OptionError, collect_notes, give_warning
 from rankscope.experiment.jobs import JobWorker
 from rankscope.experiment.live import LiveAsker
 from rankscope.experiment.project import Project
+from rankscope.judging.settling import SettlingWatch
 from rankscope.store import Store
 from rankscope.store import schema as tables
 from rankscope.systems.secrets import Secrets, secrets_in, secrets_of_environment
@@ -80,6 +81,11 @@ class Library:
         if "asker" in self.__dict__:
             self.asker.close()
         self.store.close()
+
+    @cached_property
+    def settling(self) -> SettlingWatch:
+        """Knows how far judging tasks are from a settled answer."""
+        return SettlingWatch(self.store)
 
     @cached_property
     def secrets(self) -> Secrets:

@@ -27,6 +27,7 @@ from rankscope.report.render.html import blocks_part
 from rankscope.report.render.texts import clean, cleaned, with_minus
 from rankscope.report.tokens import tone
 from rankscope.web.address import address, state_without
+from rankscope.web.markdown import markdown_blocks
 
 STATIC = files("rankscope.web").joinpath("static")
 STYLE = "rankscope.css"
@@ -85,6 +86,7 @@ class Renderer:
             "shape": shape,
             "verdict": verdict,
             "counted": counted,
+            "text_of": markdown_blocks,
             "listed": listed,
             "to": address,
             "state": state_without,

@@ -77,6 +77,27 @@ class TokenAuthenticator:
         return self._session() if is_same(token, self.token) else None
 
 
+class RaterDoor:
+    """Lets in who was invited to judge: on the pages of raters, and on no others. Without a store, it knows nobody."""
+
+    paths: frozenset[str] = frozenset()
+    """The pages of raters."""
+
+    def invitation_in(self, path: str, cookie: str | None, headers: dict[str, str]) -> str:
+        """Return the token of the invitation that a request shows; empty where none counts."""
+        if path not in self.paths:
+            return ""
+        return headers.get("authorization", "").removeprefix("Bearer ") or cookie or ""
+
+    def known(self, invitation: str) -> str:  # noqa: ARG002
+        """Return who came by an invitation before, without asking the store; empty where nobody did."""
+        return ""
+
+    def identify(self, invitation: str, headers: dict[str, str]) -> Identity | None:  # noqa: ARG002
+        """Return who was invited; None where the invitation is none of ours."""
+        return None
+
+
 class TrustedProxy(Record):
     """A reverse proxy: the addresses that it asks from, and the header in which it says who is signed in."""
 

@@ -19,14 +19,16 @@ from rankscope.web.security import (
     Authenticator,
     Identity,
     RateLimit,
+    RaterDoor,
     TrustedProxy,
     is_secret_in_form,
     masked,
     secret_of,
 )
 
-COOKIE, FORM_COOKIE = "rankscope_session", "rankscope_form"
-"""Cookies of the session, and of forms that are sent before there is one; the port is added, as cookies know none."""
+COOKIE, FORM_COOKIE, RATER_COOKIE = "rankscope_session", "rankscope_form", "rankscope_rater"
+"""Cookies of the session, of forms that are sent before there is one, and of who was invited to judge; the port is
+added, as cookies know none."""
 FORM = "application/x-www-form-urlencoded"
 FORM_FIELD, FORM_HEADER = "secret", "x-form-secret"
 """Where a form sends its secret back, and a script that sends something else."""
@@ -78,10 +80,12 @@ class Shield:
         hosts: Iterable[str],
         proxy: TrustedProxy | None = None,
         rate_limit: RateLimit | None = None,
+        raters: RaterDoor | None = None,
         refuse: Refusal,
         explain: ErrorProblem,
     ) -> None:
         self.app, self.authenticator, self.refuse, self.explain = app, authenticator, refuse, explain
+        self.raters = raters or RaterDoor()
         self.hosts = frozenset(host.lower() for host in hosts)
         self.proxy = proxy or TrustedProxy()
         self.rate_limit = rate_limit or RateLimit()
@@ -108,13 +112,18 @@ class Shield:
             await self.reject(scope, send, problem)
             return
         self.believe_proxy(scope, headers)
-        if not self.rate_limit.allows(client_of(scope)):
+        cookies = cookies_in(headers.get("cookie", ""))
+        invitation = self.raters.invitation_in(scope["path"], cookies.get(cookie_name(RATER_COOKIE, scope)), headers)
+        # raters of one team often share an address: who is known by an invitation is counted alone
+        if not self.rate_limit.allows(self.raters.known(invitation) or client_of(scope)):
             wait = 429, "Too many requests in a short time.", "Wait a few seconds, then try again."
             await self.reject(scope, send, wait, [("retry-after", "5")])
             return
-        cookies = cookies_in(headers.get("cookie", ""))
         session = cookies.get(cookie_name(COOKIE, scope))
-        identity = await asyncio.to_thread(self.authenticator.identify, session, headers, scope["peer"])
+        identity = await asyncio.to_thread(self.raters.identify, invitation, headers) if invitation else None
+        if identity is None:
+            invitation = ""
+            identity = await asyncio.to_thread(self.authenticator.identify, session, headers, scope["peer"])
         parameters = parameters_in(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         token = dict(parameters).get("token")
         if token and scope["method"] == "GET":
@@ -125,6 +134,7 @@ class Shield:
         owner_of_forms = anonymous if identity is None else identity.session
         scope.setdefault("state", {}).update(
             identity=identity,
+            invitation=invitation,
             form_cookie=anonymous,
             form_secret=masked(secret_of(owner_of_forms)),
             can_log_out=identity is not None and session is not None and self.authenticator.login_page,

@@ -112,10 +112,37 @@ def supports(measure: Measure, policies: Policies) -> bool:
     return known and keeps_unjudged(measure, policies) and has_plain_gains(given)
 
 
-def unjudged_effect_of(
-    qrels: Qrels, run_a: AlignedRun, run_b: AlignedRun, measure: Measure, policies: Policies
-) -> UnjudgedEffect:
-    """Bound what unjudged docs could do to the difference of two runs that are aligned already."""
+class PairBounds(msgspec.Struct, frozen=True, eq=False):
+    """What the unjudged docs of two systems could do to each query's difference, and what that was worked out from."""
+
+    bounds: DifferenceBounds
+    pool: UnjudgedPool
+    hits: tuple[Hits, Hits]
+    """Of the queries that both systems have."""
+    counted: Bools
+    """Which of these queries count in the comparison."""
+    top: float
+    """The best grade that an unjudged doc may turn out to have."""
+    k: int | None
+
+    @property
+    def query_ids(self) -> tuple[str, ...]:
+        return self.hits[0].query_ids
+
+
+def pair_bounds_of(
+    qrels: Qrels,
+    run_a: AlignedRun,
+    run_b: AlignedRun,
+    measure: Measure,
+    policies: Policies,
+    *,
+    top_grade: float | None = None,
+) -> PairBounds:
+    """Bound each query's difference of two runs that are aligned already.
+
+    `top_grade` is the highest grade of the scale, where it is known: nobody may have given it so far.
+    """
     if not supports(measure, policies):
         raise MeasureError(
             f"the effect of unjudged docs on {measure.name} cannot be bounded",
@@ -126,7 +153,7 @@ def unjudged_effect_of(
     arguments = measure.arguments(rel=policies.relevance_level)
     k = arguments.get("k")
     lowest_relevant = float(arguments.get("rel") or policies.relevance_level)
-    top = max(hits[0].max_grade, lowest_relevant)  # where no judged doc is relevant, others may be
+    top = max(hits[0].max_grade, lowest_relevant, top_grade or 0.0)  # where no judged doc is relevant, others may be
     pool = pool_of(qrels, runs, k=k)
     counted = np.all([~np.isnan(score_hits(each, [measure], policies)[0][:, 0]) for each in hits], axis=0)
     if measure.base in FORMS:
@@ -135,6 +162,15 @@ def unjudged_effect_of(
         bounds = first_relevant_bounds(VALUES[measure.base], arguments, pool, hits)
     else:
         bounds = PrecisionDifferences(arguments, pool, hits).bounds()
+    return PairBounds(bounds, pool, hits, counted, top, k)
+
+
+def unjudged_effect_of(
+    qrels: Qrels, run_a: AlignedRun, run_b: AlignedRun, measure: Measure, policies: Policies
+) -> UnjudgedEffect:
+    """Bound what unjudged docs could do to the difference of two runs that are aligned already."""
+    found = pair_bounds_of(qrels, run_a, run_b, measure, policies)
+    bounds, pool, hits, counted, top, k = found.bounds, found.pool, found.hits, found.counted, found.top, found.k
     now, low, high = (summarise(each[counted], "mean") for each in (bounds.now, bounds.low, bounds.high))
     queue = JudgingQueue(bounds, pool, hits[0].query_ids, counted)
     sides = zip(hits, (pool.rank_a, pool.rank_b), strict=True)

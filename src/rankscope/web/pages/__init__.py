@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rankscope.web.actions import ActionRoute
+from rankscope.web.pages.agreement import AgreementOptions, AgreementPage, agreement_page, page_report
 from rankscope.web.pages.collections import CollectionsOptions, CollectionsPage, collections_page
 from rankscope.web.pages.compare import ComparePage, ComparePageOptions, compare_page, compare_report, compare_view
 from rankscope.web.pages.history import HistoryOptions, HistoryPage, history_page, history_report
@@ -20,6 +21,23 @@ from rankscope.web.pages.jobs import (
     jobs_page,
     resume_job,
     start_job,
+)
+from rankscope.web.pages.judge import (
+    CreateOptions,
+    ExtendOptions,
+    JudgeOptions,
+    JudgePage,
+    RaterNumber,
+    TaskNumber,
+    TaskOptions,
+    TaskPage,
+    extend,
+    judge_page,
+    make_task,
+    reopen_task,
+    revoke_rater,
+    stop_task,
+    task_page,
 )
 from rankscope.web.pages.live import (
     AttributesOptions,
@@ -97,6 +115,28 @@ PAGES: tuple[PageRoute[Any], ...] = (
         in_menu=False,
         site_options=frozenset(("run",)),
     ),
+    PageRoute("/judge", "Judge", JudgeOptions, judge_page, JudgePage, "judge.html", site_limit=0),
+    PageRoute(
+        "/judge/show",
+        "A judging task",
+        TaskOptions,
+        task_page,
+        TaskPage,
+        "judge_task.html",
+        in_menu=False,
+        site_limit=0,
+    ),
+    PageRoute(
+        "/agreement",
+        "Agreement",
+        AgreementOptions,
+        agreement_page,
+        AgreementPage,
+        "agreement.html",
+        report=page_report,
+        in_menu=False,
+        site_limit=0,
+    ),
     PageRoute("/history", "History", HistoryOptions, history_page, HistoryPage, "history.html", report=history_report),
     PageRoute("/targets", "Targets", TargetsOptions, targets_page, TargetsPage, "targets.html"),
     PageRoute("/collections", "Collections", CollectionsOptions, collections_page, CollectionsPage, "collections.html"),
@@ -114,6 +154,11 @@ ACTIONS: tuple[ActionRoute[Any], ...] = (
     ActionRoute("/jobs/start", "Start a run", StartOptions, start_job),
     ActionRoute("/jobs/cancel", "Cancel a run", JobNumber, cancel_job),
     ActionRoute("/jobs/resume", "Resume a run", JobNumber, resume_job),
+    ActionRoute("/judge/create", "Make a judging task", CreateOptions, make_task),
+    ActionRoute("/judge/extend", "Extend a judging task", ExtendOptions, extend),
+    ActionRoute("/judge/stop", "Stop a judging task", TaskNumber, stop_task),
+    ActionRoute("/judge/reopen", "Reopen a judging task", TaskNumber, reopen_task),
+    ActionRoute("/judge/revoke", "Revoke the invitation of a rater", RaterNumber, revoke_rater),
     ActionRoute("/live/save", "Save a test case", SaveOptions, save_case),
     ActionRoute("/live/attributes", "Change attributes of a query", AttributesOptions, save_attributes),
 )

@@ -1,0 +1,556 @@
+"""Let people judge docs, in tasks that several raters share, and see what their judgments settle.
+
+create NAME RUN...    make a task of stored runs, the first is the baseline; or of the docs that a file names (--file)
+list                  all tasks, with how much is judged
+show TASK             where a task stands: raters, progress, and whether the verdict is settled
+invite TASK NAME...   add raters; prints the link of each, which cannot be shown again
+revoke TASK RATER     end an invitation; what was judged stays
+stop TASK             take no more judgments; reopen TASK goes on
+extend TASK           add docs (--k, --size, --file) or raters of each doc (--overlap)
+grade [TASK|FILE]     judge in the terminal, as one of the raters; or fill in a table that compare --settle wrote
+qrels TASK            make qrels of the grades, by the rule of the task or another one
+agreement TASK        how far raters agree, and whether the verdict depends on the rater
+flags TASK            flags, choices and preferences: by rank, system and note
+import FILE           take in judgments: qrels, CSV, JSONL, Quepid, exports of the doctor finder
+export FILE           write judgments: .txt (qrels), .csv, .jsonl, or for Quepid (--to quepid)
+
+Settled means that no grades of the docs that are left can change the verdict. Raters of a blind task see neither
+systems nor ranks. A task is named by its name or its number, a rater by name or number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from rankscope.cli import options
+from rankscope.cli.exit_codes import FINE
+from rankscope.cli.style import WIDTH, show
+from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
+from rankscope.io.files import read_text
+from rankscope.printable import counted
+from rankscope.records import Record, to_json
+
+if TYPE_CHECKING:
+    from rankscope.judging.records import Task, TaskRater
+    from rankscope.store import Store
+
+OWN_POOLS = ("top", "settle", "sample", "disagreements", "audit")
+EPILOG = """\
+examples:
+  rankscope judge create hearts bm25 dense -m nDCG@10 --pool settle --qrels clinic
+  rankscope judge create first bm25 dense hybrid --k 5 --overlap 2 --guideline guideline.md
+  rankscope judge invite hearts Ann Bo --url https://search.example.org
+  rankscope judge grade hearts --rater ann
+  rankscope judge grade judge-these.csv
+  rankscope judge show hearts
+  rankscope judge qrels hearts --rule majority -o qrels.txt
+  rankscope judge import ratings.csv --task hearts --rater ann
+  rankscope judge export hearts.csv --task hearts
+
+exit codes: 0 fine, 2 wrong use or input"""
+OF_ACTIONS: dict[str, tuple[str, ...]] = {
+    "pool": ("create",),
+    "k": ("create", "extend"),
+    "size": ("create", "extend"),
+    "overlap": ("create", "extend"),
+    "file": ("create", "extend"),
+    "measure": ("create", "agreement"),
+    "margin": ("create",),
+    "qrels": ("create",),
+    "judge_qrels": ("create",),
+    "gold_share": ("create",),
+    "repeat_share": ("create",),
+    "lists": ("create",),
+    "show_ranks": ("create",),
+    "guideline": ("create", "grade"),
+    "seed": ("create",),
+    "rule": ("create", "qrels"),
+    "trusted": ("create", "qrels"),
+    "collection": ("create", "import", "export"),
+    "url": ("invite",),
+    "rater": ("grade", "import"),
+    "task": ("import", "export"),
+    "query": ("import",),
+    "kind": ("import",),
+    "to": ("export",),
+    "name": ("qrels",),
+    "output": ("qrels", "agreement", "flags"),
+    "details": ("agreement", "flags"),
+}
+"""The actions that an option has a meaning for."""
+
+WITH_FORMAT = ("list", "show", "agreement", "flags")
+
+
+class ListedTask(Record):
+    """A task as the list shows it."""
+
+    number: int
+    name: str
+    collection: str
+    mode: str
+    pool: str
+    state: str
+    docs: int
+    judged: int
+    raters: int
+    created: str
+
+
+class ListedRater(Record):
+    """A rater as `show` lists it."""
+
+    number: int
+    name: str
+    judged: int
+    seen: str | None
+    revoked: str | None
+
+
+class ShownTask(Record):
+    """A task as `show` has it."""
+
+    task: ListedTask
+    raters: tuple[ListedRater, ...]
+    stage: str
+    settled: bool
+    short: str
+    words: str
+    n_open: int
+    n_about: int | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", metavar="ACTION", help=f"{', '.join([*ACTIONS][:-1])} or {[*ACTIONS][-1]}")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a task, then runs, raters or a file: see above")
+    options.add_store_option(parser)
+    make = parser.add_argument_group("what is judged (create, extend)")
+    pools = (
+        "top (default): the first k of each run; settle: docs that can turn the verdict; sample; disagreements; audit"
+    )
+    make.add_argument("--pool", metavar="WORD", help=pools)
+    make.add_argument("--file", metavar="FILE", help="a table or qrels that name the docs to judge")
+    make.add_argument("--k", metavar="N", help="so many of each run's first docs (default: 10)")
+    make.add_argument("--size", metavar="N", help="so many docs of a sample, or queries of an audit or of lists")
+    make.add_argument("--overlap", metavar="N", help="so many raters judge each doc (default: 1)")
+    make.add_argument("-m", "--measure", metavar="NAME", help="the measure whose comparison is to be settled")
+    make.add_argument("--margin", metavar="X", help="the smallest difference that matters, as for compare")
+    make.add_argument("--qrels", metavar="NAME", help="stored qrels of people, which are known already")
+    make.add_argument("--judge-qrels", metavar="NAME", help="stored qrels of a model, for an audit or disagreements")
+    make.add_argument("--lists", action="store_true", help="judge whole lists side by side")
+    make.add_argument("--show-ranks", action="store_true", help="let raters see systems and ranks: not blind")
+    make.add_argument("--gold-share", metavar="X", help="the share of docs whose grade is known (default: 0)")
+    make.add_argument("--repeat-share", metavar="X", help="the share of docs that come twice (default: 0.05)")
+    make.add_argument("--guideline", metavar="FILE", help="Markdown with a list `## Scale` (default: one for 0 to 3)")
+    make.add_argument("--rule", metavar="WORD", help="how several grades become one (default: lower median)")
+    make.add_argument("--trusted", metavar="RATER", help="whose grade counts, with --rule trusted")
+    make.add_argument("--seed", metavar="N", help="seed of everything random (default: 0)")
+    more = parser.add_argument_group("others")
+    more.add_argument("--collection", metavar="NAME", help="the collection, where no run or task says it")
+    more.add_argument("--url", metavar="URL", help="with invite: where the page is, such as https://search.example.org")
+    more.add_argument("--rater", metavar="NAME", help="with grade and import: who judges (default: your login name)")
+    more.add_argument("--task", metavar="TASK", help="with import and export: the task")
+    more.add_argument(
+        "--query", metavar="TEXT", help="with import: what was searched for, where an export does not say"
+    )
+    more.add_argument("--kind", metavar="WORD", help="with import: judgments, table, quepid, export or qrels")
+    more.add_argument("--to", metavar="WORD", help="with export: qrels, csv, jsonl or quepid")
+    more.add_argument("--name", metavar="NAME", help="with qrels: what they are called in the store")
+    more.add_argument("-o", "--output", metavar="FILE", help="with qrels, agreement, flags: write it to a file")
+    more.add_argument("--details", action="store_true", help="with agreement and flags: all tables")
+    options.add_format_option(parser, "text", "markdown", "html", "latex", "json")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action not in ACTIONS:
+        message = f"there is no action {args.action!r}; there are {', '.join(ACTIONS)}"
+        raise OptionError(message, hint=did_you_mean(args.action, ACTIONS))
+    for name, actions in OF_ACTIONS.items():
+        if getattr(args, name) not in (None, False) and args.action not in actions:
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{flag} does nothing with {args.action}", hint=f"it goes with {', '.join(actions)}")
+    if options.chosen_format(args) != "text" and args.action not in WITH_FORMAT:
+        raise OptionError(f"--format does nothing with {args.action}", hint=f"it goes with {', '.join(WITH_FORMAT)}")
+    if args.action == "grade" and args.names and looks_like_a_file(args.names[0]):
+        grade_file(args)
+        return FINE
+    from rankscope.store import open_store
+
+    with open_store(args.store) as store:
+        ACTIONS[args.action](args, store)
+    return FINE
+
+
+def number_option(args: argparse.Namespace, name: str, kind: Callable[[str], Any] = int) -> Any:
+    """Return a number that was given as text, None where it was not."""
+    text = getattr(args, name)
+    try:
+        return None if text is None else kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise OptionError(f"--{name.replace('_', '-')} {text!r} is not {what}") from None
+
+
+def task_of(args: argparse.Namespace, store: Store) -> Task:
+    if not args.names:
+        raise OptionError(
+            "no task is named", hint=f"rankscope judge {args.action} TASK; `rankscope judge list` lists them"
+        )
+    return store.tasks.get(args.names[0])
+
+
+def create(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.guidelines import DEFAULT_GUIDELINE
+    from rankscope.judging.records import LabelRule, TaskPlan
+    from rankscope.judging.tasks import create_task
+
+    if not args.names:
+        raise OptionError("the task has no name", hint="rankscope judge create NAME RUN...")
+    name, *runs = args.names
+    pool = args.pool or ("file" if args.file else "top")
+    if pool not in (*OWN_POOLS, "file"):
+        raise OptionError(
+            f"there is no pool {pool!r}; there are {', '.join(OWN_POOLS)}", hint=did_you_mean(pool, OWN_POOLS)
+        )
+    if (pool == "file") != bool(args.file):
+        raise OptionError("--file takes the place of a pool", hint="leave --pool out, or --file")
+    rule = args.rule or "lower median"
+    if rule not in get_args(LabelRule):
+        raise OptionError(f"there is no rule {rule!r}; there are {', '.join(get_args(LabelRule))}")
+    given: dict[str, Any] = {
+        "k": number_option(args, "k"),
+        "size": number_option(args, "size"),
+        "overlap": number_option(args, "overlap"),
+        "gold_share": number_option(args, "gold_share", float),
+        "repeat_share": number_option(args, "repeat_share", float),
+        "margin": number_option(args, "margin", float),
+        "seed": number_option(args, "seed"),
+        "measure": args.measure,
+        "trusted": args.trusted,
+        "qrels": None if args.qrels is None else store.qrels.find(args.qrels).number,
+        "judge_qrels": None if args.judge_qrels is None else store.qrels.find(args.judge_qrels).number,
+    }
+    given |= {"pool": pool, "rule": rule, "mode": "lists" if args.lists else "docs", "blind": not args.show_ranks}
+    plan = TaskPlan(**{key: value for key, value in given.items() if value is not None})
+    task = create_task(
+        store,
+        name,
+        plan,
+        runs=runs,
+        collection=args.collection,
+        guideline=DEFAULT_GUIDELINE if args.guideline is None else read_text(args.guideline),
+        pairs=pairs_in(args.file) if args.file else (),
+        who=getpass_user(),
+    )
+    items = store.tasks.items(task)
+    queries = len({item.query for item in items})
+    what = (
+        f"lists of {counted(queries, 'query')}"
+        if args.lists
+        else f"{counted(len(items), 'doc')} of {counted(queries, 'query')}"
+    )
+    show(f"task {task.number}, {task.name}: {what} to judge", f"next: rankscope judge invite {task.number} NAME")
+
+
+def pairs_in(path: str) -> Iterator[tuple[str, str]]:
+    """Yield the queries and docs that a table or qrels name, with or without a grade."""
+    from rankscope.data.loading import load_qrels
+    from rankscope.errors import RankscopeError
+    from rankscope.io.table import read_rows
+
+    try:
+        rows = [row for _, row in read_rows(path)]
+    except RankscopeError:
+        rows = []
+    if rows and all("query" in row and "doc" in row for row in rows):
+        yield from ((str(row["query"]), str(row["doc"])) for row in rows)
+        return
+    judged = load_qrels(path).rows
+    yield from zip(judged.query, judged.doc, strict=True)
+
+
+def getpass_user() -> str:
+    """Return who is logged in, empty where nobody knows."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+def listed(store: Store, task: Task) -> ListedTask:
+    judged = {(each.query, each.doc) for each in store.saves.judged(task) if each.done}
+    raters = [rater for rater in store.raters.list(task) if rater.revoked is None]
+    return ListedTask(
+        number=task.number,
+        name=task.name,
+        collection=task.collection,
+        mode=task.plan.mode,
+        pool=task.plan.pool,
+        state=task.state,
+        docs=len(store.tasks.items(task)),
+        judged=len(judged),
+        raters=len(raters),
+        created=task.created,
+    )
+
+
+def list_tasks(args: argparse.Namespace, store: Store) -> None:
+    tasks = [listed(store, task) for task in store.tasks.list()]
+    if options.chosen_format(args) == "json":
+        print(to_json(tasks))
+        return
+    if not tasks:
+        show("there are no tasks; `rankscope judge create NAME RUN...` makes the first one")
+    for each in tasks:
+        show(
+            f"{each.number}  {each.name}: {each.judged} of {counted(each.docs, 'doc')} judged, "
+            f"{counted(each.raters, 'rater')}, {each.state}"
+        )
+
+
+def show_task(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.settling import settling_of
+
+    task = task_of(args, store)
+    state = settling_of(store, task)
+    by_rater: dict[str, int] = {}
+    for row in store.saves.judged(task):
+        by_rater[row.rater] = by_rater.get(row.rater, 0) + bool(row.done)
+    raters = tuple(
+        ListedRater(rater.number, rater.name, by_rater.get(rater.key, 0), rater.seen, rater.revoked)
+        for rater in store.raters.list(task)
+    )
+    shown = ShownTask(
+        listed(store, task), raters, state.stage, state.settled, state.short, state.words, state.n_open, state.n_about
+    )
+    if options.chosen_format(args) == "json":
+        print(to_json(shown))
+        return
+    each = shown.task
+    blind = "blind" if task.plan.blind else "with systems and ranks"
+    show(
+        f"task {each.number}, {each.name}: {each.judged} of {counted(each.docs, 'doc')} judged, {each.state}",
+        f"  {', '.join(task.plan.systems) or 'docs of a file'}; pool {each.pool}, "
+        f"{counted(task.plan.overlap, 'rater')} for each doc, {blind}, rule {task.plan.rule}",
+        *(rater_line(rater) for rater in raters),
+        *(line for words in state.lines for line in wrapped(words)),
+    )
+
+
+def wrapped(words: str) -> list[str]:
+    return textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def rater_line(rater: ListedRater) -> str:
+    when = (
+        "revoked"
+        if rater.revoked
+        else f"last seen {rater.seen[:16].replace('T', ' ')}"
+        if rater.seen
+        else "not seen yet"
+    )
+    return f"  rater {rater.number}, {rater.name or 'no name yet'}: {rater.judged} judged, {when}"
+
+
+def invite(args: argparse.Namespace, store: Store) -> None:
+    task = task_of(args, store)
+    names = args.names[1:]
+    if not names:
+        raise OptionError("no rater is named", hint=f"rankscope judge invite {args.names[0]} NAME...")
+    base = (args.url or "").rstrip("/")
+    if base and not base.startswith(("http://", "https://")):
+        raise OptionError(f"{args.url!r} is no address of a page", hint="--url https://search.example.org")
+    for name in names:
+        rater, token = store.raters.invite(task, name=name)
+        show(f"rater {rater.number}, {rater.name}: {base}/judge/start?invite={token}")
+    if not base:
+        show("put the address of your page before these links; --url does so")
+
+
+def find_rater(store: Store, task: Task, name: str) -> TaskRater:
+    raters = store.raters.list(task)
+    found = [rater for rater in raters if name in (rater.name, str(rater.number), rater.id)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        numbers = ", ".join(str(rater.number) for rater in found)
+        raise UnknownNameError(f"several raters of {task.name} are called {name}", hint=f"take a number: {numbers}")
+    known = ", ".join(f"{rater.name or rater.number}" for rater in raters)
+    raise UnknownNameError(
+        f"{task.name} has no rater {name!r}", hint=f"there are {known}" if known else "there are none"
+    )
+
+
+def revoke(args: argparse.Namespace, store: Store) -> None:
+    task = task_of(args, store)
+    if len(args.names) < 2:
+        raise OptionError("no rater is named", hint=f"rankscope judge revoke {args.names[0]} RATER")
+    for name in args.names[1:]:
+        rater = store.raters.revoke(find_rater(store, task, name).number)
+        show(f"rater {rater.number}, {rater.name or 'no name'}: revoked; what was judged stays")
+
+
+def stop(args: argparse.Namespace, store: Store) -> None:
+    show(f"{store.tasks.stop(task_of(args, store)).name} takes no more judgments")
+
+
+def reopen(args: argparse.Namespace, store: Store) -> None:
+    show(f"{store.tasks.reopen(task_of(args, store)).name} goes on")
+
+
+def extend(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.tasks import extend_task
+
+    task = task_of(args, store)
+    given = {name: number_option(args, name) for name in ("k", "size", "overlap")}
+    if not args.file and not any(given.values()):
+        raise OptionError("nothing is added", hint="--k, --size or --file adds docs, --overlap raters of each doc")
+    more = extend_task(store, task, **given, pairs=pairs_in(args.file) if args.file else ())
+    show(f"{task.name}: {counted(more.items, 'doc')} added, {more.task.plan.overlap} raters judge each doc")
+
+
+def looks_like_a_file(name: str) -> bool:
+    return Path(name).suffix.lower() in (".csv", ".jsonl", ".ndjson", ".tsv", ".txt") or Path(name).is_file()
+
+
+def grade_file(args: argparse.Namespace) -> None:
+    from rankscope.cli.judge_grade import FileDesk, grade_all
+    from rankscope.judging.guidelines import DEFAULT_GUIDELINE
+
+    if args.rater:
+        raise OptionError("--rater does nothing with a file", hint="it is for tasks, which know who judged")
+    desk = FileDesk(Path(args.names[0]), DEFAULT_GUIDELINE if args.guideline is None else read_text(args.guideline))
+    grade_all(desk)
+
+
+def grade(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.cli.judge_grade import TaskDesk, grade_all
+    from rankscope.judging.exchange import rater_named
+    from rankscope.judging.session import session_of
+    from rankscope.judging.settling import TaskSettling
+
+    if args.guideline:
+        raise OptionError("--guideline does nothing with a task", hint="a task has its own")
+    if not args.names:
+        opened = [task for task in store.tasks.list() if task.state == "open" and task.plan.mode == "docs"]
+        if len(opened) != 1:
+            names = ", ".join(task.name for task in opened)
+            raise OptionError(
+                "no task is named", hint=f"there are {names}" if opened else "`rankscope judge create` makes one"
+            )
+        args.names = [opened[0].name]
+    task = task_of(args, store)
+    if task.state == "stopped":
+        raise InputError(f"the task {task.name} was stopped", hint=f"rankscope judge reopen {task.name}")
+    name = args.rater or getpass_user()
+    if not name:
+        raise OptionError("nobody knows who judges", hint="--rater NAME says it")
+    rater = rater_named(store, task, name)
+    if rater.revoked is not None:
+        raise InputError(f"the invitation of {name} was revoked", hint="judge as somebody else: --rater NAME")
+    settling = TaskSettling(store, task) if task.plan.measure else None
+    grade_all(TaskDesk(session_of(store, task, rater), settling))
+
+
+def make_qrels(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.exchange import export_judgments
+    from rankscope.judging.labels import make_qrels as make
+    from rankscope.judging.records import LabelRule
+
+    task = task_of(args, store)
+    if args.rule and args.rule not in get_args(LabelRule):
+        raise OptionError(f"there is no rule {args.rule!r}; there are {', '.join(get_args(LabelRule))}")
+    if args.output:
+        options.check_ending(args.output, (".txt", ".qrels", ".trec", ".tsv"))
+    stored = make(store, task, rule=args.rule, trusted=args.trusted, name=args.name)
+    rows = store.qrels.judgments(stored).rows
+    facts = stored.facts
+    show(
+        f"qrels {stored.name} ({stored.short}): {counted(len(rows), 'doc')}, rule {facts['rule']}, of "
+        f"{counted(facts['n_raters'], 'rater')}; they differed on {facts['n_disagreed']}"
+    )
+    if args.output:
+        export_judgments(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)
+        show(f"written to {args.output}")
+
+
+def agreement(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.cli.judge_results import show_agreement
+
+    show_agreement(args, store, task_of(args, store))
+
+
+def flags(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.cli.judge_results import show_flags
+
+    show_flags(args, store, task_of(args, store))
+
+
+def file_and_place(args: argparse.Namespace, store: Store) -> tuple[str, str, Task | None]:
+    """Return the file, the collection and the task that judgments go to or come from."""
+    if len(args.names) != 1:
+        raise OptionError("one file is named", hint=f"rankscope judge {args.action} FILE --task TASK")
+    task = None if args.task is None else store.tasks.get(args.task)
+    collection = task.collection if task is not None else args.collection
+    if task is not None and args.collection not in (None, task.collection):
+        raise OptionError(f"the task {task.name} is of the collection {task.collection}", hint="leave --collection out")
+    if collection is None:
+        known = store.runs.collections()
+        if len(known) != 1:
+            raise OptionError(
+                "it is not said of which collection", hint=f"--task TASK, or --collection {'|'.join(known) or 'NAME'}"
+            )
+        collection = known[0]
+    return args.names[0], collection, task
+
+
+def take_in_file(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.exchange import IMPORT_FORMATS, import_judgments
+
+    path, collection, task = file_and_place(args, store)
+    check_word("kind", args.kind, IMPORT_FORMATS)
+    given = {"rater": args.rater or "", "query": args.query or "", "format": args.kind}
+    taken = import_judgments(store, path, collection=collection, task=task, **given)
+    kinds = {"grade": taken.n_grades, "flag": taken.n_flags, "choice": taken.n_choices}
+    words = f" ({', '.join(counted(n, noun) for noun, n in kinds.items() if n)})" if any(kinds.values()) else ""
+    show(
+        f"{path} ({taken.format}): {counted(taken.n, 'judgment')}{words}, {taken.n_new} of them new",
+        *(f"  note: {note}" for note in taken.notes),
+    )
+
+
+def write_out_file(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.exchange import EXPORT_FORMATS, export_judgments
+
+    path, collection, task = file_and_place(args, store)
+    check_word("to", args.to, EXPORT_FORMATS)
+    n = export_judgments(store, path, collection=collection, task=task, format=args.to)
+    show(f"{counted(n, 'line')} written to {path}")
+
+
+def check_word(option: str, word: str | None, known: Sequence[str]) -> None:
+    if word is not None and word not in known:
+        raise OptionError(f"--{option} {word!r} is not one of {', '.join(known)}", hint=did_you_mean(word, known))
+
+
+ACTIONS: Mapping[str, Callable[[argparse.Namespace, Store], None]] = {
+    "create": create,
+    "list": list_tasks,
+    "show": show_task,
+    "invite": invite,
+    "revoke": revoke,
+    "stop": stop,
+    "reopen": reopen,
+    "extend": extend,
+    "grade": grade,
+    "qrels": make_qrels,
+    "agreement": agreement,
+    "flags": flags,
+    "import": take_in_file,
+    "export": write_out_file,
+}

@@ -1,0 +1,156 @@
+"""What a judging task is: the docs to judge, the guideline, the scale, and who judges.
+
+The judgments of a task name it by its number as a text. What a rater said of a doc that was shown a second time is kept
+under another name (`again_name`), so that it never becomes a label, and can be compared with what was said first.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rankscope.records import Record
+
+TaskMode = Literal["docs", "lists"]
+"""`docs`: one doc at a time is graded; `lists`: whole result lists side by side."""
+TaskState = Literal["open", "stopped"]
+PoolKind = Literal["top", "settle", "sample", "disagreements", "audit", "file"]
+"""Where the docs come from: the first k of each system, those that move a comparison, a random sample, docs on which a
+judge and people differ, the order of an audit, or a file."""
+LabelRule = Literal["lower median", "majority", "mean", "max", "trusted", "latest", "dawid-skene", "only"]
+"""How several grades of a doc become one; `mean` is rounded to the nearest grade of the scale."""
+CannotTell = Literal["query unclear", "doc unclear"]
+
+
+AGAIN = " again"
+
+
+def again_name(task: str) -> str:
+    """Return the `task` of judgments of docs that were shown a second time."""
+    return task + AGAIN
+
+
+class GradeLabel(Record):
+    """A grade of the scale, as raters see it."""
+
+    grade: float
+    label: str
+    """A word or two: "Relevant"."""
+    description: str = ""
+    """Half a line: "a fair choice"."""
+
+
+class Guideline(Record):
+    """What raters follow: a text in Markdown, with the scale. Another text is another version."""
+
+    text: str
+    scale: tuple[GradeLabel, ...]
+    flag_reasons: tuple[str, ...] = ()
+    """Notes that a rater can choose with one press."""
+
+
+class TaskPlan(Record, kw_only=True):
+    """What a task is made of; it stays as it is, but for how many docs there are, and raters of each."""
+
+    mode: TaskMode = "docs"
+    pool: PoolKind = "top"
+    k: int = 10
+    systems: tuple[str, ...] = ()
+    """Whose docs, or in `lists` whose lists; the first is the baseline."""
+    runs: tuple[int, ...] = ()
+    """Numbers of the stored runs of these systems, in the same order."""
+    measure: str = ""
+    """By which the systems are compared, such as nDCG@10; empty where nothing is to be settled."""
+    margin: float | None = None
+    qrels: int | None = None
+    """The stored qrels that are known already; None: judged from nothing."""
+    overlap: int = 1
+    """How many raters judge each doc."""
+    gold_share: float = 0.0
+    """The share of a rater's docs that are gold: their grade is known, and the rater is checked against it."""
+    repeat_share: float = 0.05
+    """The share of docs that a rater is shown twice, to compare what they say; of lists, the sides are swapped."""
+    blind: bool = True
+    """Whether raters see neither systems nor ranks."""
+    rule: LabelRule = "lower median"
+    trusted: str = ""
+    """The rater whose grade counts, where the rule is `trusted`."""
+    seed: int = 0
+    judge_qrels: int | None = None
+    """The stored qrels of a judge that is a model, which people audit or disagree with."""
+    size: int | None = None
+    """How many docs of a sample or of `settle`, how many queries of an audit; None: all."""
+    changed_only: bool = True
+    """Whether an audit of several systems leaves out queries for which all of them have the same first k docs."""
+    looks: tuple[int, ...] = (20, 40, 80)
+    """After how many audited queries an audit is looked at."""
+
+
+class Task(Record, kw_only=True):
+    """A stored task."""
+
+    number: int
+    name: str
+    collection: str
+    plan: TaskPlan
+    guideline: str
+    """The sha256 of the guideline that holds now; judgments keep the one that they followed."""
+    state: TaskState
+    created: str
+    who: str
+
+
+class TaskItem(Record, kw_only=True):
+    """A doc to judge; in `lists` a query whose lists are to judge (then `doc` is empty), or a doc of these lists."""
+
+    number: int
+    query: str
+    doc: str
+    place: int
+    """The order in which items matter: the lowest first."""
+    purpose: Literal["audit", "other"] = "other"
+    gold: float | None = None
+    """The grade that is known, of a gold doc."""
+    ranks: dict[str, int] = {}  # noqa: RUF012 (msgspec copies it)
+    """The rank of the doc in the list of each system that found it; never sent to a rater of a blind task."""
+
+
+class TaskRater(Record, kw_only=True):
+    """Somebody who judges in a task, known by an invitation; the token itself is not stored."""
+
+    number: int
+    task: int
+    name: str
+    """As the rater wrote it; empty until then."""
+    seed: int
+    created: str
+    seen: str | None = None
+    revoked: str | None = None
+
+    @property
+    def id(self) -> str:
+        """What judgments call this rater: stays when the name changes."""
+        return f"task {self.task} rater {self.number}"
+
+    @property
+    def key(self) -> str:
+        """What the judgments of this rater have as `SingleJudgment.rater`."""
+        return f'person "{self.id}"'
+
+
+class Preference(Record, kw_only=True):
+    """Which of two lists somebody found better for a query."""
+
+    uuid: str
+    task: str
+    query: str
+    rater: str
+    left: str
+    """The system on the left; `right` was on the other side."""
+    right: str
+    value: int | None
+    """-2 left clearly, -1 left slightly, 0 no difference, 1 right slightly, 2 right clearly; None: cannot tell."""
+    status: Literal["ok", "cannot_tell", "withdrawn"] = "ok"
+    note: str = ""
+    at: str | None = None
+    seconds: float | None = None
+    guideline: str | None = None

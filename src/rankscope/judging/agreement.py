@@ -1,0 +1,590 @@
+"""Do raters agree, who differs from the rest, and does the verdict hold under each rater's grades?
+
+Agreement is Krippendorff's alpha for ordered grades, with an interval from drawing whole queries again. It decides
+nothing: alpha of relevance is often low where verdicts agree. So the systems of the task are compared again by the
+grades of each rater alone, and by the highest and the lowest grade of each doc. Where the interval of a rater lies on
+the other side of 0, the verdict is lowered.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from rankscope._version import __version__
+from rankscope.arrays import Floats
+from rankscope.comparison.verdict import MIN_UNITS
+from rankscope.data.judgments import SingleJudgment
+from rankscope.errors import InputError
+from rankscope.io.ids import byte_order
+from rankscope.judging.guidelines import parse_guideline
+from rankscope.judging.labels import TaskGrades, grades_of_task, labels_of
+from rankscope.judging.rater_verdicts import RaterVerdicts, TaskVerdicts, side_of, task_queries, verdicts_of
+from rankscope.judging.records import GradeLabel, LabelRule, Task, again_name
+from rankscope.printable import counted, listed
+from rankscope.records import Record, StoredRecord, or_none, replace
+from rankscope.stats.agreement import (
+    alpha_interval,
+    confusion_matrix,
+    gwet_agreement,
+    krippendorff_alpha,
+    weighted_kappa,
+)
+from rankscope.stats.interval import Interval, mean_interval
+from rankscope.store import Store
+from rankscope.store.labels import QueryDoc, lower_median
+
+RELIABLE, TENTATIVE = 0.80, 0.667
+"""From which alpha on agreement is called so; below the second, raters do not agree."""
+APART = 2
+"""Grades that are so many steps of the scale apart make a doc hard."""
+SHOWN_HARD = 50
+SHOWN_QUERIES = 10
+SHOWN_PAIRS = 2
+"""Of more pairs of systems, the headline only says for which the verdict depends on the rater."""
+ENOUGH_DOCS = 10
+"""With fewer docs in common nothing is remarked on a rater."""
+ENOUGH_CHECKS = 5
+"""With fewer docs shown twice, or gold docs, nothing is remarked on a rater."""
+WELL_CHECKED = 0.8
+"""Of these, the share that is expected to be alike."""
+KIND_STEPS = 0.25
+"""Grades that are higher or lower than the others' by less, in steps of the scale, are not remarked on."""
+FAST = 0.5
+"""Who takes less than this share of the time of the others is called fast."""
+
+
+class CountOf(Record):
+    """How many of how many."""
+
+    n: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        return self.n / self.of if self.of else None
+
+
+class AlphaResult(Record, kw_only=True):
+    """Krippendorff's alpha for ordered grades."""
+
+    value: float | None
+    """None where it is undefined; `words` says why."""
+    interval: Interval | None
+    """From drawing whole queries again; None where there are too few."""
+    n_docs: int
+    """Docs that two raters graded, or more."""
+    n_queries: int
+    words: str
+    """For example `tentative`."""
+
+
+class RaterPair(Record, kw_only=True):
+    """Two raters, doc by doc."""
+
+    first: str
+    second: str
+    n_docs: int
+    """That both graded."""
+    same: CountOf
+    quadratic_kappa: float | None
+    linear_kappa: float | None
+    plain_kappa: float | None
+    confusion: tuple[tuple[int, ...], ...]
+    """Rows: the first rater's grades, columns: the second's, both over the whole scale."""
+
+
+class RaterSummary(Record, kw_only=True):
+    """One rater beside the rest."""
+
+    id: str
+    name: str
+    n_docs: int
+    n_queries: int
+    n_flags: int
+    n_cannot_tell: int
+    median_seconds: float | None
+    n_common: int
+    """Docs that others graded, too."""
+    alpha_with_rest: float | None
+    """Alpha of the rater's grades and the lower medians of the others'."""
+    kinder_by: float | None
+    """The mean difference of the grades from the means of the others'."""
+    kinder_interval: Interval | None
+    own: CountOf
+    """Docs shown a second time that got the same grade."""
+    gold: CountOf
+    """Gold docs that got the grade that is known."""
+    remarks: tuple[str, ...] = ()
+    """Empty where the rater is like the rest, or too little is known."""
+
+
+class HardDoc(Record, kw_only=True):
+    """A doc whose grades are far apart."""
+
+    query: str
+    query_text: str
+    doc: str
+    title: str
+    grades: dict[str, float]
+    """By the names of raters."""
+    steps: int
+    """How many steps of the scale lie between the lowest and the highest."""
+    notes: tuple[str, ...] = ()
+
+
+class HardQuery(Record, kw_only=True):
+    """A query whose docs raters grade differently."""
+
+    query: str
+    query_text: str
+    n_docs: int
+    """That two raters graded, or more."""
+    n_differ: int
+    mean_steps: float
+    """The mean of the steps between the lowest and the highest grade of each doc."""
+
+
+class GradeShare(Record, kw_only=True):
+    """How often a grade of the scale was given."""
+
+    grade: float
+    label: str
+    share: CountOf
+
+
+class RaterErrors(Record, kw_only=True):
+    """How a rater errs by the model of Dawid and Skene."""
+
+    name: str
+    grades: tuple[float, ...]
+    """Of rows and columns."""
+    matrix: tuple[tuple[float | None, ...], ...]
+    """Rows: the grade that is probably right, columns: the one given."""
+
+
+class AgreementReport(StoredRecord, kw_only=True):
+    """All that is known of how the raters of a task agree."""
+
+    rankscope: str
+    task: int
+    task_name: str
+    collection: str
+    scale: tuple[GradeLabel, ...]
+    rule: LabelRule
+    n_grades: int
+    n_raters: int
+    """Who gave a grade."""
+    n_docs: int
+    """Docs with a grade, of a query."""
+    n_queries: int
+    n_guidelines: int
+    """How many versions of the guideline these grades follow."""
+    twice: CountOf
+    """Docs that two raters graded or more, of all with a grade."""
+    same: CountOf
+    """Of these, those with the same grade from all."""
+    apart: CountOf
+    """Of these, those with grades two steps of the scale apart or more."""
+    alpha: AlphaResult
+    nominal_alpha: float | None
+    """Alpha that knows only same and different."""
+    ac2: float | None
+    """Gwet's AC2, quadratic: high wherever one grade is given to almost everything. It decides nothing."""
+    given: tuple[GradeShare, ...]
+    pairs: tuple[RaterPair, ...]
+    raters: tuple[RaterSummary, ...]
+    hardest: tuple[HardDoc, ...]
+    """The first of `apart`, those furthest apart first."""
+    hardest_queries: tuple[HardQuery, ...]
+    errors: tuple[RaterErrors, ...] = ()
+    """Where the rule is dawid-skene."""
+    verdicts: TaskVerdicts
+    """The systems of the task under each rater."""
+
+    @property
+    def headline(self) -> str:
+        """The answer: whether the verdict depends on the rater, and whether raters agree."""
+        return f"{pairs_sentence(self.verdicts.pairs)} {agreement_sentence(self)}".strip()
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What else to know, a sentence each."""
+        return tuple(detail_sentences(self))
+
+
+def agreement_of(
+    store: Store, task: Task, *, scale: Sequence[GradeLabel] | None = None, seed: int = 0
+) -> AgreementReport:
+    """Return how the raters of a task agree, and what each rater's grades make of the verdict.
+
+    Parameters
+    ----------
+    store, task
+        Where the grades are.
+    scale
+        The grades with their words; by default those of the task's guideline.
+    seed
+        Of the resampling for intervals.
+    """
+    graded = grades_of_task(store, task)
+    if scale is None:
+        scale = parse_guideline(store.judgments.guidelines()[task.guideline]).scale
+    names = rater_names(graded)
+    table = GradeTable.of(graded, scale=[each.grade for each in scale])
+    steps = table.steps_between()
+    texts = {query: each.text or "" for query, each in task_queries(store, task).items()}
+    words = {each.grade: each for each in scale}
+    counts = {grade: int(np.count_nonzero(table.ratings == grade)) for grade in table.scale.tolist()}
+    n_grades = sum(counts.values())
+    return AgreementReport(
+        rankscope=__version__,
+        task=task.number,
+        task_name=task.name,
+        collection=task.collection,
+        scale=tuple(words.get(grade, GradeLabel(grade, "")) for grade in table.scale.tolist()),
+        rule=task.plan.rule,
+        n_grades=n_grades,
+        n_raters=len(table.raters),
+        n_docs=len(table.docs),
+        n_queries=len(graded.queries),
+        n_guidelines=len({each.judgment.guideline for each in graded.graded} - {None}),
+        twice=CountOf(int(table.twice.sum()), len(table.docs)),
+        same=CountOf(int((steps[table.twice] == 0).sum()), int(table.twice.sum())),
+        apart=CountOf(int((steps[table.twice] >= APART).sum()), int(table.twice.sum())),
+        alpha=alpha_of(table, seed),
+        nominal_alpha=or_none(krippendorff_alpha(table.ratings, metric="nominal")),
+        ac2=or_none(gwet_agreement(table.ratings, table.scale, weights="quadratic")),
+        given=tuple(
+            GradeShare(grade=grade, label=words[grade].label if grade in words else "", share=CountOf(n, n_grades))
+            for grade, n in counts.items()
+        ),
+        pairs=tuple(rater_pairs(table, names)),
+        raters=tuple(rater_summaries(store, graded, table, names, seed)),
+        hardest=tuple(hard_docs(store, graded, table, names, texts)),
+        hardest_queries=tuple(hard_queries(table, texts)),
+        errors=rater_errors(graded, names),
+        verdicts=verdicts_of(store, graded, names),
+    )
+
+
+class GradeTable(Record, eq=False):
+    """The grades of a task as a matrix."""
+
+    docs: tuple[QueryDoc, ...]
+    raters: tuple[str, ...]
+    """Keys, in the order in which they were invited."""
+    ratings: Floats
+    """Docs x raters; NaN where there is no grade."""
+    scale: Floats
+
+    @classmethod
+    def of(cls, graded: TaskGrades, *, scale: Sequence[float] = ()) -> GradeTable:
+        given = {rater for grades in graded.grades.values() for rater in grades}
+        invited = [rater.key for rater in graded.raters if rater.key in given]
+        raters = (*invited, *sorted(given.difference(invited), key=byte_order))
+        place = {rater: i for i, rater in enumerate(raters)}
+        ratings = np.full((len(graded.grades), len(raters)), np.nan)
+        for i, grades in enumerate(graded.grades.values()):
+            for rater, grade in grades.items():
+                ratings[i, place[rater]] = grade
+        return cls(tuple(graded.grades), raters, ratings, np.array(sorted({*scale, *graded.scale}), dtype=np.float64))
+
+    @property
+    def twice(self) -> np.ndarray:
+        """Which docs have two grades or more."""
+        return np.asarray(np.count_nonzero(~np.isnan(self.ratings), axis=1) >= 2)
+
+    @property
+    def queries(self) -> np.ndarray:
+        """The number of the query of each doc."""
+        numbers: dict[str, int] = {}
+        return np.array([numbers.setdefault(query, len(numbers)) for query, _ in self.docs], dtype=np.int64)
+
+    def steps_between(self) -> np.ndarray:
+        """Return how many steps of the scale lie between the lowest and the highest grade of each doc."""
+        if not self.ratings.size:
+            return np.zeros(len(self.docs), dtype=np.int64)
+        low, high = np.nanmin(self.ratings, axis=1), np.nanmax(self.ratings, axis=1)
+        return np.asarray(np.searchsorted(self.scale, high) - np.searchsorted(self.scale, low))
+
+
+def rater_names(graded: TaskGrades) -> dict[str, str]:
+    """Return what raters are called, by their keys: as they wrote it, else by the order in which they were invited."""
+    names = {rater.key: rater.name or f"rater {i}" for i, rater in enumerate(graded.raters, 1)}
+    for each in graded.graded:
+        names.setdefault(each.judgment.rater, each.judgment.source.id or "a person without a name")
+    taken: set[str] = set()
+    for key, name in names.items():
+        other, n = name, 1
+        while other in taken:
+            n += 1
+            other = f"{name} ({n})"
+        taken.add(other)
+        names[key] = other
+    return names
+
+
+def alpha_of(table: GradeTable, seed: int) -> AlphaResult:
+    value = or_none(krippendorff_alpha(table.ratings))
+    n_docs = int(table.twice.sum())
+    return AlphaResult(
+        value=value,
+        interval=None if value is None else alpha_interval(table.ratings, table.queries, seed=seed),
+        n_docs=n_docs,
+        n_queries=len(np.unique(table.queries[table.twice])),
+        words=alpha_words(value) if value is not None else why_no_alpha(table, n_docs),
+    )
+
+
+def alpha_words(value: float) -> str:
+    return "reliable" if value >= RELIABLE else "tentative" if value >= TENTATIVE else "raters do not agree"
+
+
+def why_no_alpha(table: GradeTable, n_docs: int) -> str:
+    if not len(table.docs):
+        return "nothing is graded yet"
+    if len(table.raters) == 1:
+        return "only one rater has graded"
+    if not n_docs:
+        return "no doc was graded by two raters"
+    return "all docs that were graded twice have the same grade, so nothing is known of how raters tell grades apart"
+
+
+def alpha_number(value: float) -> str:
+    """Return alpha as it is shown: with two decimals, or as many as it takes to lie on its side of a limit."""
+    digits = 2
+    while alpha_words(round(value, digits)) != alpha_words(value) and digits < 9:
+        digits += 1
+    return f"{value:.{digits}f}"
+
+
+def rater_pairs(table: GradeTable, names: Mapping[str, str]) -> Iterator[RaterPair]:
+    for i, j in combinations(range(len(table.raters)), 2):
+        counts = confusion_matrix(table.ratings[:, i], table.ratings[:, j], table.scale)
+        n = int(counts.sum())
+        yield RaterPair(
+            first=names[table.raters[i]],
+            second=names[table.raters[j]],
+            n_docs=n,
+            same=CountOf(int(np.trace(counts)), n),
+            quadratic_kappa=or_none(weighted_kappa(counts)),
+            linear_kappa=or_none(weighted_kappa(counts, weights="linear")),
+            plain_kappa=or_none(weighted_kappa(counts, weights="none")),
+            confusion=tuple(map(tuple, counts.tolist())),
+        )
+
+
+def rater_summaries(
+    store: Store, graded: TaskGrades, table: GradeTable, names: Mapping[str, str], seed: int
+) -> Iterator[RaterSummary]:
+    task = graded.task
+    held = [each.judgment for each in store.judgments.current(task.collection, task=str(task.number))]
+    again = store.judgments.current(task.collection, task=again_name(str(task.number)))
+    second = {
+        (each.judgment.rater, each.judgment.query, each.judgment.doc): each.judgment.grade
+        for each in again
+        if each.judgment.grade is not None
+    }
+    ids = {rater.key: rater.id for rater in graded.raters}
+    by_rater: dict[str, list[SingleJudgment]] = {key: [] for key in table.raters}
+    for each in held:
+        by_rater.setdefault(each.rater, []).append(each)
+    medians = {key: median_seconds(by_rater[key]) for key in table.raters}
+    for i, key in enumerate(table.raters):
+        own_grades, others = table.ratings[:, i], np.delete(table.ratings, i, axis=1)
+        mine = ~np.isnan(own_grades)
+        common = mine & (~np.isnan(others)).any(axis=1)
+        kinder = own_grades[common] - np.nanmean(others[common], axis=1) if common.any() else np.array([])
+        rest = np.array([lower_median(row[~np.isnan(row)].tolist()) for row in others[common]])
+        both = np.column_stack([own_grades[common], rest]) if common.any() else np.zeros((0, 2))
+        own = [
+            second[key, query, doc] == own_grades[place]
+            for place, (query, doc) in enumerate(table.docs)
+            if mine[place] and (key, query, doc) in second
+        ]
+        gold = [
+            own_grades[place] == graded.gold[pair]
+            for place, pair in enumerate(table.docs)
+            if mine[place] and pair in graded.gold
+        ]
+        summary = RaterSummary(
+            id=ids.get(key, key),
+            name=names[key],
+            n_docs=int(mine.sum()),
+            n_queries=len({table.docs[place][0] for place in np.flatnonzero(mine)}),
+            n_flags=sum(each.flag for each in by_rater[key]),
+            n_cannot_tell=sum(each.status == "cannot_tell" for each in by_rater[key]),
+            median_seconds=medians[key],
+            n_common=int(common.sum()),
+            alpha_with_rest=or_none(krippendorff_alpha(both)),
+            kinder_by=float(kinder.mean()) if len(kinder) else None,
+            kinder_interval=mean_interval(kinder, clusters=table.queries[common]) if len(kinder) else None,
+            own=CountOf(sum(own), len(own)),
+            gold=CountOf(sum(gold), len(gold)),
+        )
+        differs = len(table.raters) > 2 and differs_from_rest(table, i, both, table.queries[common], seed)
+        pace = [seconds for other, seconds in medians.items() if other != key and seconds is not None]
+        yield with_remarks(summary, table, pace, differs=differs)
+
+
+def median_seconds(judgments: Sequence[SingleJudgment]) -> float | None:
+    known = [each.seconds for each in judgments if each.seconds is not None and each.grade is not None]
+    return statistics.median(known) if known else None
+
+
+def differs_from_rest(table: GradeTable, i: int, both: Floats, queries: np.ndarray, seed: int) -> bool:
+    """Tell whether a rater agrees less with the others than these do among themselves, beyond what chance may do."""
+    if len(both) < ENOUGH_DOCS:
+        return False
+    interval = alpha_interval(both, queries, seed=seed)
+    among = krippendorff_alpha(np.delete(table.ratings, i, axis=1))
+    return interval is not None and interval.high < among
+
+
+def with_remarks(summary: RaterSummary, table: GradeTable, pace: Sequence[float], *, differs: bool) -> RaterSummary:
+    """Return a rater with what is unusual."""
+    step = float(np.diff(table.scale).min()) if len(table.scale) > 1 else 1.0
+    remarks = []
+    if differs:
+        remarks.append("differs from the rest")
+    kinder, interval = summary.kinder_by, summary.kinder_interval
+    is_clear = interval is not None and 0 not in interval and summary.n_common >= ENOUGH_DOCS
+    if kinder is not None and is_clear and abs(kinder) >= KIND_STEPS * step:
+        remarks.append("kind" if kinder > 0 else "strict")
+    seconds = summary.median_seconds
+    if seconds is not None and pace and summary.n_docs >= ENOUGH_DOCS and seconds < FAST * statistics.median(pace):
+        remarks.append("fast")
+    if is_badly_checked(summary.own):
+        remarks.append("differs from earlier answers of their own")
+    if is_badly_checked(summary.gold):
+        remarks.append("misses gold docs")
+    return replace(summary, remarks=tuple(remarks))
+
+
+def is_badly_checked(checks: CountOf) -> bool:
+    return checks.of >= ENOUGH_CHECKS and checks.n < WELL_CHECKED * checks.of
+
+
+def hard_docs(
+    store: Store, graded: TaskGrades, table: GradeTable, names: Mapping[str, str], texts: Mapping[str, str]
+) -> Iterator[HardDoc]:
+    steps = table.steps_between()
+    hard: list[int] = np.flatnonzero(table.twice & (steps >= APART)).tolist()
+    hard.sort(key=lambda i: (-int(steps[i]), -int(np.count_nonzero(~np.isnan(table.ratings[i]))), i))
+    shown = hard[:SHOWN_HARD]
+    docs = store.texts.docs(graded.task.collection, [table.docs[i][1] for i in shown])
+    notes: dict[QueryDoc, list[str]] = {}
+    for each in graded.graded:
+        if each.judgment.note:
+            notes.setdefault((each.judgment.query, each.judgment.doc), []).append(each.judgment.note)
+    for i in shown:
+        query, doc = table.docs[i]
+        given = graded.grades[query, doc]
+        yield HardDoc(
+            query=query,
+            query_text=texts.get(query, ""),
+            doc=doc,
+            title=docs[doc].title if doc in docs else "",
+            grades={names[key]: given[key] for key in table.raters if key in given},
+            steps=int(steps[i]),
+            notes=tuple(dict.fromkeys(notes.get((query, doc), []))),
+        )
+
+
+def hard_queries(table: GradeTable, texts: Mapping[str, str]) -> list[HardQuery]:
+    steps, twice = table.steps_between(), table.twice
+    by_query: dict[str, list[int]] = {}
+    for i in np.flatnonzero(twice).tolist():
+        by_query.setdefault(table.docs[i][0], []).append(int(steps[i]))
+    found = [
+        HardQuery(
+            query=query,
+            query_text=texts.get(query, ""),
+            n_docs=len(each),
+            n_differ=sum(n > 0 for n in each),
+            mean_steps=sum(each) / len(each),
+        )
+        for query, each in by_query.items()
+        if any(each)
+    ]
+    return sorted(found, key=lambda each: (-each.mean_steps, byte_order(each.query)))[:SHOWN_QUERIES]
+
+
+def rater_errors(graded: TaskGrades, names: Mapping[str, str]) -> tuple[RaterErrors, ...]:
+    """Return how each rater errs, where the task's rule knows."""
+    if graded.task.plan.rule != "dawid-skene" or not graded.grades:
+        return ()
+    try:
+        labels = labels_of(graded)
+    except InputError:  # too few raters or grades; the verdicts say so
+        return ()
+    if labels.model is None:
+        return ()
+    return tuple(
+        RaterErrors(name=names[key], grades=labels.scale, matrix=tuple(tuple(map(or_none, row)) for row in matrix))
+        for key, matrix in zip(labels.raters, labels.model.errors.tolist(), strict=True)
+    )
+
+
+def pairs_sentence(pairs: Sequence[RaterVerdicts]) -> str:
+    """Say whether verdicts depend on the rater: of one or two pairs in full, of more which of them do."""
+    if len(pairs) <= SHOWN_PAIRS:
+        return " ".join(each.headline for each in pairs)
+    parts = []
+    for depends, words in ((True, "depends"), (False, "does not depend"), (None, "may depend")):
+        named = [each.b for each in pairs if each.depends_on_rater is depends]
+        if named:
+            parts.append(f"{words} on the rater for {listed(named)}")
+    return f"Against {pairs[0].a}, the verdict {', and '.join(parts)}."
+
+
+def agreement_sentence(found: AgreementReport) -> str:
+    alpha = found.alpha
+    if alpha.value is None:
+        return f"Nothing can be said of agreement: {alpha.words}."
+    number = alpha_number(alpha.value)
+    if alpha.value < TENTATIVE:
+        return f"Raters do not agree (alpha {number}): see the hardest docs and the guideline."
+    only = "only " if alpha.value < RELIABLE else ""
+    return f"Agreement is {only}{alpha.words} (alpha {number})."
+
+
+def detail_sentences(found: AgreementReport) -> Iterator[str]:
+    """Yield what else to know."""
+    for each in found.verdicts.pairs:
+        yield from each.verdict.cautions[-len(each.against) :] if each.against else ()
+        yield from extreme_words(each)
+        few = [line.name for line in each.lines if line.kind == "rater" and line.n_queries < MIN_UNITS]
+        if few and len(each.raters) > 1:
+            yield f"Not counted, as they graded docs of fewer than {MIN_UNITS} queries: {listed(few)}."
+        for line in each.lines:
+            if line.kind == "rater" and line.code == "not_comparable" and line.n_queries >= MIN_UNITS:
+                yield f"By the grades of {line.name} alone, {each.b} and {each.a} cannot be compared: {line.reason}"
+    if found.verdicts.note:
+        yield found.verdicts.note
+    if found.n_raters > 1 and found.twice.n and 10 * found.twice.n < found.twice.of:
+        yield (
+            f"Only {counted(found.twice.n, 'doc')} of {found.twice.of:,} were graded by two raters or more: less than "
+            "a tenth says little of agreement."
+        )
+    for rater in found.raters:
+        if rater.remarks:
+            yield f"{rater.name}: {', '.join(rater.remarks)}."
+    if found.n_guidelines > 1:
+        yield f"The grades follow {found.n_guidelines} versions of the guideline."
+
+
+def extreme_words(found: RaterVerdicts) -> Iterator[str]:
+    """Say where the highest or the lowest grades lead to another verdict."""
+    for line in found.lines:
+        if line.kind not in ("highest", "lowest") or side_of(line.code) == side_of(found.main.code):
+            continue
+        by = f"With the {line.kind} grade of each doc"
+        if line.code == "not_comparable":
+            yield f"{by}, {found.b} and {found.a} cannot be compared: {line.reason}"
+        else:
+            yield f"{by}, {found.b} against {found.a} would be: {line.words}."

@@ -1,0 +1,158 @@
+"""From the grades of a task to qrels: one label for each doc, beside what was known before.
+
+The rule is the task's own (`TaskPlan.rule`), unless another one is asked for. A gold doc keeps the grade that is known
+of it, whatever raters gave it. Labels of people that the task began with stay for docs that nobody graded in it; those
+of models are never put together with grades of people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rankscope.data.qrels import Qrels
+from rankscope.errors import InputError
+from rankscope.io.ids import byte_order
+from rankscope.io.rows import QrelsRows
+from rankscope.judging.records import LabelRule, Task, TaskItem, TaskRater
+from rankscope.records import Record
+from rankscope.store import Store
+from rankscope.store.judgments import StoredJudgment, graded_by
+from rankscope.store.labels import Labels, QueryDoc, grades_by_rater, label_docs
+from rankscope.store.qrels import StoredQrels
+
+
+class TaskGrades(Record, eq=False):
+    """All grades of a task that hold now."""
+
+    task: Task
+    raters: tuple[TaskRater, ...]
+    """As they were invited."""
+    items: tuple[TaskItem, ...]
+    graded: tuple[StoredJudgment, ...]
+    """Those of people with a grade, in the order of their numbers."""
+    grades: dict[QueryDoc, dict[str, float]]
+    """By query and doc, the grade of each rater (`TaskRater.key`)."""
+    scale: tuple[float, ...]
+    """All grades that could be given, the lowest first, with any others that were given."""
+    gold: dict[QueryDoc, float]
+    known: Qrels | None = None
+    """Labels of people that the task began with."""
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The queries of which a doc is graded."""
+        return tuple(dict.fromkeys(query for query, _ in self.grades))
+
+
+def grades_of_task(store: Store, task: Task) -> TaskGrades:
+    """Return the grades of a task as they hold now."""
+    items = store.tasks.items(task)
+    graded = tuple(graded_by("people", store.judgments.current(task.collection, task=str(task.number))))
+    judgments = [each.judgment for each in graded]
+    scale = {grade for each in judgments for grade in (*(each.scale or ()), each.grade) if grade is not None}
+    return TaskGrades(
+        task=task,
+        raters=store.raters.list(task),
+        items=items,
+        graded=graded,
+        grades=grades_by_rater(judgments),
+        scale=tuple(sorted(scale)),
+        gold={(item.query, item.doc): item.gold for item in items if item.gold is not None},
+        known=known_labels(store, task),
+    )
+
+
+def known_labels(store: Store, task: Task) -> Qrels | None:
+    """Return the labels of people that a task began with."""
+    if task.plan.qrels is None:
+        return None
+    stored = stored_labels(store, task.plan.qrels)
+    return store.qrels.judgments(stored) if stored.kind == "people" else None
+
+
+def stored_labels(store: Store, number: int) -> StoredQrels:
+    """Return stored qrels by their number; a name may look like one."""
+    for stored in store.qrels.list():
+        if stored.number == number:
+            return stored
+    raise InputError(f"the store has no qrels {number}, which the task began with", hint="were they taken out of it?")
+
+
+def labels_of(graded: TaskGrades, *, rule: LabelRule | None = None, trusted: str | None = None) -> Labels:
+    """Return one label for each doc that is graded in a task."""
+    plan = graded.task.plan
+    rule = rule or plan.rule
+    if not graded.grades:
+        raise InputError(
+            f"nothing is graded in the task {graded.task.name} yet", hint="labels are made of the raters' grades"
+        )
+    key = rater_key(graded, plan.trusted if trusted is None else trusted) if rule == "trusted" else ""
+    return label_docs(graded.grades, rule, scale=graded.scale, trusted=key)
+
+
+def rater_key(graded: TaskGrades, name: str) -> str:
+    """Return the key of a rater who is named by name, number or id; the name itself where there is none."""
+    for rater in graded.raters:
+        if name and name in (rater.name, rater.id, rater.key, str(rater.number)):
+            return rater.key
+    keys = {each.judgment.source.id: each.judgment.rater for each in graded.graded}
+    return keys.get(name, name)
+
+
+def with_known(
+    graded: TaskGrades, chosen: Mapping[QueryDoc, float], *, all_queries: bool = False, own_gold: bool = True
+) -> dict[QueryDoc, float]:
+    """Return labels of a task's docs with those of other docs that were known before, and gold docs with their own.
+
+    Docs that were known before are taken for queries of which a doc has a label now, or for `all_queries`. Without
+    `own_gold`, gold docs have the label that was chosen, too.
+    """
+    queries, grades = {query for query, _ in chosen}, dict[QueryDoc, float]()
+    if graded.known is not None:
+        for query, docs in graded.known.judged.items():
+            if all_queries or query in queries:
+                grades |= {(query, doc): grade for doc, grade in docs.items()}
+    gold = {pair: grade for pair, grade in graded.gold.items() if pair in chosen} if own_gold else {}
+    return {**grades, **chosen, **gold}
+
+
+def qrels_of_pairs(grades: Mapping[QueryDoc, float]) -> Qrels:
+    pairs = sorted(grades, key=lambda pair: tuple(map(byte_order, pair)))
+    values = np.array([grades[pair] for pair in pairs], dtype=np.float64)
+    return Qrels(QrelsRows([query for query, _ in pairs], [doc for _, doc in pairs], values))
+
+
+def make_qrels(
+    store: Store, task: Task, *, rule: LabelRule | None = None, trusted: str | None = None, name: str | None = None
+) -> StoredQrels:
+    """Make qrels of the grades of a task, and keep them as a snapshot with the rule.
+
+    Parameters
+    ----------
+    store, task
+        Where the grades are.
+    rule, trusted
+        How several grades of a doc become one, and the rater whose grade counts by `trusted`; by default as the task
+        says.
+    name
+        Of the qrels; by default that of the qrels which the task began with, else that of the task. Labels of people
+        that it began with, of all queries, stay in them.
+    """
+    graded = grades_of_task(store, task)
+    labels = labels_of(graded, rule=rule, trusted=trusted)
+    grades = with_known(graded, labels.grades, all_queries=True)
+    started = None if task.plan.qrels is None else stored_labels(store, task.plan.qrels)
+    facts = {
+        **labels.facts,
+        "collection": task.collection,
+        "task": str(task.number),
+        "task_name": task.name,
+        "n_known": len(grades) - len(labels.grades),
+        "n_gold": sum(pair in labels.grades for pair in graded.gold),
+        "last_judgment": max(each.number for each in graded.graded),
+        "guidelines": sorted({each.judgment.guideline for each in graded.graded if each.judgment.guideline}),
+    }
+    chosen_name = name or (started.name if started is not None and started.kind == "people" else task.name)
+    return store.qrels.add(qrels_of_pairs(grades), name=chosen_name, kind="people", facts=facts)

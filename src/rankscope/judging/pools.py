@@ -1,0 +1,181 @@
+"""Where the docs of a task come from: the first of each system's list, a sample of them, disagreements, or an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from rankscope.align.policies import Policies
+from rankscope.align.top import top_docs
+from rankscope.errors import OptionError, UnknownNameError
+from rankscope.io.ids import byte_order
+from rankscope.judging.queue import unit_hash
+from rankscope.judging.records import TaskItem, TaskPlan
+from rankscope.store import Store, StoredRun
+
+Lists: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""By system and query, the first docs."""
+PLACES = 2**31
+"""How many places an audit has: that of a query follows from its name, and stays when queries are added."""
+
+
+class KnownLabels:
+    """Labels that the store has already, of people and of a judge that is a model."""
+
+    def __init__(self, store: Store, plan: TaskPlan) -> None:
+        self.people = labels_of(store, plan.qrels)
+        self.judge = labels_of(store, plan.judge_qrels)
+
+
+def labels_of(store: Store, number: int | None) -> Mapping[str, Mapping[str, float]]:
+    """Return the grades of stored qrels, by query and doc; nothing where no number is given."""
+    if number is None:
+        return {}
+    found = next((each for each in store.qrels.list() if each.number == number), None)  # a name may be a number, too
+    if found is None:
+        raise UnknownNameError(f"the store has no qrels {number}", hint="`rankscope store info` says what it has")
+    return store.qrels.judgments(found).judged
+
+
+def runs_of(store: Store, numbers: Iterable[int]) -> list[StoredRun]:
+    """Return stored runs by their numbers."""
+    known = {run.number: run for run in store.runs.list(repetitions=True)}
+    wanted = list(numbers)
+    if lost := [number for number in wanted if number not in known]:
+        raise UnknownNameError(f"the store has no run {lost[0]}", hint="`rankscope history` lists those that it has")
+    return [known[number] for number in wanted]
+
+
+def lists_of(store: Store, runs: Sequence[StoredRun], systems: Sequence[str], k: int) -> Lists:
+    """Return the first k docs of every query that all of the runs were asked."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    rankings = {name: store.runs.ranking(run) for name, run in zip(systems, runs, strict=True)}
+    asked = [set(run.query_ids if run.asked is None else run.asked.queries) for run in rankings.values()]
+    common = sorted(set.intersection(*asked), key=byte_order) if asked else []
+    if runs and not common:
+        raise OptionError("the runs of the task have no query in common", hint="choose runs of the same queries")
+    for name, run in rankings.items():
+        top = top_docs(run, common, Policies(duplicates="first"), depth=k)
+        found[name] = dict(zip(top.query_ids, top.docs, strict=True))
+    return found
+
+
+def pooled(lists: Lists) -> list[TaskItem]:
+    """Return the docs of all lists, each once for a query, with its rank in each list."""
+    ranks: dict[tuple[str, str], dict[str, int]] = {}
+    for system, docs_of in lists.items():
+        for query, docs in docs_of.items():
+            for rank, doc in enumerate(docs, start=1):
+                ranks.setdefault((query, doc), {})[system] = rank
+    pairs = sorted(ranks, key=lambda pair: tuple(map(byte_order, pair)))  # an order that tells nothing of ranks
+    return [TaskItem(number=0, query=query, doc=doc, place=0, ranks=ranks[query, doc]) for query, doc in pairs]
+
+
+def pool_of(plan: TaskPlan, lists: Lists, known: KnownLabels) -> list[TaskItem]:
+    """Return what a task of stored runs or labels is made of, without gold docs."""
+    if plan.mode == "lists":
+        return whole_lists(plan, lists)
+    if plan.pool == "audit":
+        return audit(plan, lists, known.judge)
+    if plan.pool == "disagreements":
+        return disagreements(plan, lists, known)
+    items = [item for item in pooled(lists) if item.doc not in known.people.get(item.query, {})]
+    if plan.pool == "sample":
+        items.sort(key=lambda item: unit_hash(plan.seed, item.query, item.doc))
+        items = items[: plan.size]
+    return items
+
+
+def whole_lists(plan: TaskPlan, lists: Lists) -> list[TaskItem]:
+    """Return the queries whose lists differ, with the docs of their lists; `size` draws some of the queries."""
+    differ = [query for query in queries_of(lists) if not all_alike(lists, query)]
+    differ.sort(key=lambda query: unit_hash(plan.seed, query))
+    chosen = set(differ[: plan.size])
+    queries = [TaskItem(number=0, query=query, doc="", place=0) for query in queries_of(lists) if query in chosen]
+    return queries + [item for item in pooled(lists) if item.query in chosen]
+
+
+def queries_of(lists: Lists) -> list[str]:
+    return list(next(iter(lists.values()), {}))
+
+
+def all_alike(lists: Lists, query: str) -> bool:
+    return len({docs_of[query] for docs_of in lists.values()}) <= 1
+
+
+def audit(plan: TaskPlan, lists: Lists, judge: Mapping[str, Mapping[str, float]]) -> list[TaskItem]:
+    """Return the docs of the first queries of the audit order, all of each.
+
+    The order is random and follows from the seed and the names of the queries. A query's docs are the first k of every
+    system, and the k docs that the judge grades highest.
+    """
+    leave_out = plan.changed_only and len(lists) > 1
+    queries = [query for query in queries_of(lists) if not (leave_out and all_alike(lists, query))]
+    queries.sort(key=lambda query: unit_hash(plan.seed, query))
+    chosen = frozenset(queries[: plan.size])
+    found = {(item.query, item.doc): item for item in pooled(lists) if item.query in chosen}
+    for query in chosen:
+        graded = sorted(judge.get(query, {}).items(), key=lambda each: (-each[1], byte_order(each[0])))
+        for doc, _ in graded[: plan.k]:
+            found.setdefault((query, doc), TaskItem(number=0, query=query, doc=doc, place=0))
+    return [
+        TaskItem(
+            number=0,
+            query=query,
+            doc=doc,
+            place=int(unit_hash(plan.seed, query) * PLACES),
+            purpose="audit",
+            ranks=found[query, doc].ranks,
+        )
+        for query, doc in sorted(found, key=lambda pair: tuple(map(byte_order, pair)))
+    ]
+
+
+def disagreements(plan: TaskPlan, lists: Lists, known: KnownLabels) -> list[TaskItem]:
+    """Return the docs that people and a judge graded differently, those that differ most first."""
+    ranks = {(item.query, item.doc): item.ranks for item in pooled(lists)}
+    gaps = {
+        (query, doc): abs(grade - known.judge[query][doc])
+        for query, docs in known.people.items()
+        for doc, grade in docs.items()
+        if doc in known.judge.get(query, {}) and grade != known.judge[query][doc]
+    }
+    order = sorted(gaps, key=lambda pair: (-gaps[pair], unit_hash(plan.seed, *pair)))[: plan.size]
+    steps = sorted({gaps[pair] for pair in order}, reverse=True)
+    return [
+        TaskItem(number=0, query=query, doc=doc, place=steps.index(gaps[query, doc]), ranks=ranks.get((query, doc), {}))
+        for query, doc in order
+    ]
+
+
+def gold_items(plan: TaskPlan, items: Sequence[TaskItem], gold: Mapping[str, Mapping[str, float]]) -> list[TaskItem]:
+    """Return docs of known grades to mix in: as many as a rater of all items would need, at places like theirs.
+
+    Docs of queries that are judged anyway come first: they do not stand out.
+    """
+    wanted = round(plan.gold_share * len(items) / (1 - plan.gold_share))
+    if not wanted:
+        return []
+    taken, queries = {(item.query, item.doc) for item in items}, {item.query for item in items}
+    pairs = [(query, doc) for query, docs in gold.items() for doc in docs if (query, doc) not in taken]
+    pairs.sort(key=lambda pair: (pair[0] not in queries, unit_hash(plan.seed, "gold", *pair)))
+    if not pairs:
+        raise OptionError(
+            "there are no docs of a known grade to mix in",
+            hint="name qrels that grade docs outside the pool, give gold pairs, or leave gold_share at 0",
+        )
+    return [
+        TaskItem(
+            number=0,
+            query=query,
+            doc=doc,
+            place=items[int(unit_hash(plan.seed, "place", query, doc) * len(items))].place,
+            gold=gold[query][doc],
+        )
+        for query, doc in pairs[:wanted]
+    ]
+
+
+def items_of_pairs(pairs: Iterable[tuple[str, str]]) -> list[TaskItem]:
+    """Return pairs of query and doc as they are given in a file, each once."""
+    return [TaskItem(number=0, query=query, doc=doc, place=0) for query, doc in dict.fromkeys(pairs)]

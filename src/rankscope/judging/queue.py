@@ -1,0 +1,176 @@
+"""The order in which a rater judges what a task holds, which follows from what is stored alone.
+
+What a rater has done comes first, in the order in which it was begun, and stays there whatever is added to the task.
+Then comes what is left: items that matter most first; of those that matter alike the queries, and the docs of a query,
+in an order of the rater's own. Each doc goes to as many raters as the plan asks for, whole queries at a time, to those
+who have the least to do. Docs of which the grade is known are mixed in for every rater, and some docs come back later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from rankscope.judging.records import TaskItem, TaskPlan
+from rankscope.records import Record
+
+QueryDoc: TypeAlias = tuple[str, str]
+DoneBy: TypeAlias = Mapping[QueryDoc, Mapping[int, int]]
+"""By query and doc, the numbers of the raters who have judged it, each with the number of the first judgment."""
+
+GAP = 10
+"""So many others lie between a doc and the same doc again."""
+SMALLEST_GAP = 3
+"""A doc that has fewer others behind it does not come back: it would be remembered."""
+
+
+class QueueEntry(Record):
+    """An item at its place in a rater's queue."""
+
+    item: TaskItem
+    again: bool = False
+    done: bool = False
+
+
+def unit_hash(seed: int, *names: str) -> float:
+    """Return a number from 0 to 1 that is drawn by a seed and names; it is the same on every machine."""
+    content = "\x1f".join([str(seed), *names]).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(content).digest()[:8], "big") / 2**64
+
+
+class SharedOut(Record):
+    """What a task holds, shared out among its raters."""
+
+    items_of: dict[int, list[TaskItem]]
+    """By the number of the rater: what was judged by this one, and what is left for this one."""
+    gold: list[TaskItem]
+    """Docs of a known grade, for all."""
+
+
+def share_out(
+    plan: TaskPlan,
+    items: Iterable[TaskItem],
+    *,
+    raters: Sequence[int],
+    done: DoneBy,
+    in_vain: Mapping[QueryDoc, Collection[int]] | None = None,
+) -> SharedOut:
+    """Return who judges what.
+
+    Parameters
+    ----------
+    plan
+        Of the task.
+    items
+        All that the task holds to judge; in `lists`, the queries.
+    raters
+        The numbers of all raters of the task who may judge.
+    done
+        What any rater has judged, also those who may not any more.
+    in_vain
+        By query and doc, raters who have judged it, and somebody else has to judge it in their place.
+    """
+    listed = sorted(items, key=lambda item: item.number)
+    plain = [item for item in listed if item.gold is None]
+    n_queries = len({item.query for item in plain})
+    units: dict[QueryDoc, list[TaskItem]] = {}
+    for item in plain:  # whole queries, unless there are too few of them for all raters
+        units.setdefault((item.query, "" if n_queries >= len(raters) else item.doc), []).append(item)
+    load: Counter[int] = Counter()
+    found: dict[int, list[TaskItem]] = {}
+    for unit in units.values():
+        judged = [done.get((item.query, item.doc), {}) for item in unit]
+        begun = {each for by in judged for each in by}
+        ordered = sorted(raters, key=lambda each: (each not in begun, load[each], own_turn(each, unit[0])))
+        load.update(dict.fromkeys(ordered[: plan.overlap], len(unit)))
+        for item, by in zip(unit, judged, strict=True):
+            n_vain = len((in_vain or {}).get((item.query, item.doc), ()))
+            wanted = max(0, plan.overlap - len(by) + n_vain)
+            for each in [*by, *[each for each in ordered if each not in by][:wanted]]:
+                found.setdefault(each, []).append(item)
+    return SharedOut(found, [item for item in listed if item.gold is not None])
+
+
+def queue_of(
+    plan: TaskPlan,
+    shared: SharedOut,
+    *,
+    rater: int,
+    seed: int,
+    done: DoneBy,
+    done_again: Mapping[QueryDoc, int],
+    order: Sequence[QueryDoc] = (),
+) -> tuple[QueueEntry, ...]:
+    """Return what a rater has done and what is left, in order.
+
+    Parameters
+    ----------
+    plan
+        Of the task.
+    shared
+        What each rater judges.
+    rater
+        The number of the rater whose queue it is.
+    seed
+        The rater's own.
+    done
+        What any rater has judged.
+    done_again
+        What this rater has judged a second time, with the numbers of the judgments.
+    order
+        What matters most at the moment; it comes before what the order does not name.
+    """
+    plain = shared.items_of.get(rater, [])
+    n_gold = round(plan.gold_share * len(plain) / (1 - plan.gold_share))
+    mine = [*plain, *gold_of(shared.gold, n_gold, rater=rater, seed=seed, done=done)]
+    place_of = {pair: place for place, pair in enumerate(order)}
+
+    def key(item: TaskItem) -> tuple[int, int, float, float, int]:
+        place = place_of.get((item.query, item.doc), len(place_of))
+        own = unit_hash(seed, item.query), unit_hash(seed, item.query, item.doc)
+        return place, item.place, *own, item.number
+
+    entries = with_repeats(sorted(mine, key=key), plan.repeat_share, seed, done_again)
+    begun: list[tuple[int, QueueEntry]] = []
+    left: list[QueueEntry] = []
+    for item, again in entries:
+        pair = item.query, item.doc
+        first = done_again.get(pair) if again else done.get(pair, {}).get(rater)
+        if first is None:
+            left.append(QueueEntry(item, again))
+        else:
+            begun.append((first, QueueEntry(item, again, done=True)))
+    return *(entry for _, entry in sorted(begun, key=lambda each: each[0])), *left
+
+
+def own_turn(rater: int, item: TaskItem) -> float:
+    """Return what decides between raters who have as much to do."""
+    return unit_hash(rater, "turn", item.query, item.doc)
+
+
+def gold_of(gold: Sequence[TaskItem], n: int, *, rater: int, seed: int, done: DoneBy) -> list[TaskItem]:
+    """Return n docs of a known grade, drawn for a rater, and those that the rater has judged; a larger n only adds."""
+    drawn = sorted(gold, key=lambda item: unit_hash(seed, "gold", item.query, item.doc))
+    return [item for place, item in enumerate(drawn) if place < n or rater in done.get((item.query, item.doc), {})]
+
+
+def with_repeats(
+    items: Sequence[TaskItem], share: float, seed: int, done_again: Mapping[QueryDoc, int]
+) -> list[tuple[TaskItem, bool]]:
+    """Return items with some of them a second time, a few places later."""
+    likely = [item for item in items[:-SMALLEST_GAP] if item.gold is None]
+    likely.sort(key=lambda item: unit_hash(seed, "again", item.query, item.doc))
+    drawn = {item.number for item in likely[: round(share * len(items))]}
+    placed = [(float(place), item, False) for place, item in enumerate(items)]
+    for place, item in enumerate(items):
+        if item.number in drawn or (item.query, item.doc) in done_again:
+            placed.append((place + GAP + 0.5, item, True))
+    return [(item, again) for _, item, again in sorted(placed, key=lambda each: each[0])]
+
+
+def screen_order(systems: Sequence[str], seed: int, query: str, *, again: bool) -> tuple[str, ...]:
+    """Return systems as their lists stand on a rater's screen, from left to right; a second time, sides are swapped."""
+    drawn = sorted(systems, key=lambda system: unit_hash(seed, "side", query, system))
+    return tuple(reversed(drawn)) if again else tuple(drawn)

@@ -1,0 +1,580 @@
+"""A rater at work: what they see of a task, and save.
+
+Every save says which judgment it takes the place of. Where another one holds by now, as another tab saved meanwhile,
+nothing is stored, and the answer says what holds. A save that is sent again, with the same uuid, is stored once.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from itertools import combinations
+from statistics import median
+from typing import Any, get_args
+
+from rankscope.data.judgments import JudgmentSource, JudgmentStatus, SingleJudgment
+from rankscope.errors import InputError
+from rankscope.judging.guidelines import parse_guideline
+from rankscope.judging.queue import QueryDoc, QueueEntry, queue_of, screen_order, share_out
+from rankscope.judging.rater_view import (
+    ChoiceState,
+    DocState,
+    DocView,
+    PreferenceRequest,
+    PreferenceState,
+    QueryView,
+    QueuedQuery,
+    QueueItem,
+    RaterState,
+    SaveAnswer,
+    SaveRequest,
+    ScreenList,
+)
+from rankscope.judging.records import CannotTell, Guideline, Preference, Task, TaskItem, TaskRater, again_name
+from rankscope.records import from_builtins, replace
+from rankscope.store import Store, StoredDoc, StoredQuery
+from rankscope.store.preferences import StoredPreference
+from rankscope.store.saving import RaterRow, SaveOutcome, StateAnswer
+
+__all__ = [
+    "ChoiceState",
+    "DocState",
+    "DocView",
+    "PreferenceRequest",
+    "PreferenceState",
+    "QueryView",
+    "QueueItem",
+    "QueuedQuery",
+    "RaterSession",
+    "RaterState",
+    "SaveAnswer",
+    "SaveRequest",
+    "ScreenList",
+    "open_session",
+    "session_of",
+    "states_of_raters",
+]
+
+LONGEST_NOTE = 2000
+LONGEST_S = 3600.0
+"""A doc that took longer was left open: nothing is known of how long it took."""
+CANNOT_TELL: tuple[CannotTell, ...] = get_args(CannotTell)
+CONVERSATION = "conversation"
+REASONS: Mapping[SaveOutcome, str] = {
+    "conflict": "Something else was saved meanwhile, in another tab or window.",
+    "revoked": "Your invitation was revoked.",
+    "stopped": "The task was stopped; nothing is saved any more.",
+    "other": "Something else was saved with the same uuid.",
+}
+
+
+def open_session(store: Store, token: str) -> RaterSession:
+    """Return the session of an invitation.
+
+    A task that was stopped can be read, and nothing is saved.
+
+    Raises
+    ------
+    InputError
+        The token belongs to no invitation, or to one that was revoked.
+    """
+    found = store.raters.with_task(token)
+    if found is None:
+        raise InputError("this invitation is not known", hint="ask whoever sent the link for a new one")
+    rater, task = found
+    if rater.revoked is not None:
+        raise InputError(
+            f"this invitation to the task {task.name} was revoked",
+            hint="what you have judged is kept; ask whoever sent the link if you should go on",
+        )
+    return session_of(store, task, store.raters.seen(rater))
+
+
+def session_of(store: Store, task: Task, rater: TaskRater) -> RaterSession:
+    """Return the session of a rater without a token, as for one person in a terminal."""
+    return RaterSession(store, task, rater, parsed(store.tasks.guideline_text(task)))
+
+
+def states_of_raters(store: Store, task: Task) -> dict[int, RaterState]:
+    """Return where all raters of a task stand, by their numbers, in the order in which they were invited."""
+    guideline, work = parsed(store.tasks.guideline_text(task)), TaskWork(store, task)
+    return {rater.number: RaterSession(store, task, rater, guideline).state(work=work) for rater in work.raters}
+
+
+@lru_cache(maxsize=32)
+def parsed(text: str) -> Guideline:
+    return parse_guideline(text)
+
+
+class RaterSession:
+    """A rater at work; `open_session` and `session_of` make one. It may be kept, or made anew for every request."""
+
+    def __init__(self, store: Store, task: Task, rater: TaskRater, guideline: Guideline) -> None:
+        self.store = store
+        self.task = task
+        self.rater = rater
+        self.guideline = guideline
+
+    # What a rater sees
+
+    def state(self, *, order: Sequence[QueryDoc] = (), work: TaskWork | None = None) -> RaterState:
+        """Return where the rater stands, with the queue; `order` is what matters most at the moment.
+
+        `work` is what is known of the task and all raters, where somebody has read it already.
+        """
+        work = work or TaskWork(self.store, self.task)
+        said = SaidByRater(self, work)
+        queue = self._queue(said, work, order=order)
+        names = dict.fromkeys(entry.item.query for entry in queue)
+        texts = self._queries(names)
+        n = Counter(entry.item.query for entry in queue)
+        n_done = Counter(entry.item.query for entry in queue if entry.done)
+        states = said.states()
+        return RaterState(
+            task=self.task.name,
+            mode=self.task.plan.mode,
+            state=self.task.state,
+            blind=self.task.plan.blind,
+            rater=self.rater.name,
+            guideline=self.guideline,
+            n=len(queue),
+            done=sum(entry.done for entry in queue),
+            pace_s=said.pace_s(),
+            flags=sum(state.flag for state in states),
+            cannot_tell=sum(state.cannot_tell is not None for state in states),
+            choices=len(said.chosen),
+            again_done=len(said.done_again),
+            again_alike=said.n_alike(),
+            items=tuple(said.queue_item(entry) for entry in queue),
+            queries=tuple(
+                QueuedQuery(query=name, text=text_of(texts, name), n=n[name], done=n_done[name]) for name in names
+            ),
+        )
+
+    def _queue(self, said: SaidByRater, work: TaskWork, *, order: Sequence[QueryDoc] = ()) -> tuple[QueueEntry, ...]:
+        """Return the queue of the rater, with what each item is made of; it is not for the eyes of a rater."""
+        return queue_of(
+            self.task.plan,
+            work.shared,
+            rater=self.rater.number,
+            seed=self.rater.seed,
+            done=work.done,
+            done_again=said.done_again,
+            order=order,
+        )
+
+    def query(self, query: str, *, again: bool = False) -> QueryView:
+        """Return a query with its docs and what the rater said of them; in `lists`, `again` with sides swapped."""
+        work = TaskWork(self.store, self.task)
+        said = SaidByRater(self, work)
+        entries = [entry for entry in self._queue(said, work) if entry.item.query == query]
+        if not entries:
+            raise InputError(f"the query {query!r} is not among yours", hint="it may have gone to another rater")
+        stored = self._queries([query]).get(query, StoredQuery())
+        shown: list[tuple[TaskItem, bool]] = [(entry.item, entry.again) for entry in entries]
+        lists: tuple[ScreenList, ...] = ()
+        if self._shows_lists:
+            in_lists = [item for item in self.store.tasks.items(self.task, query=query) if item.doc]
+            lists = self._lists(query, in_lists, again=again)
+            item_of = {item.doc: item for item in in_lists}
+            shown = [(item_of[doc], False) for doc in dict.fromkeys(doc for each in lists for doc in each.docs)]
+        texts = self.store.texts.docs(self.task.collection, [item.doc for item, _ in shown])
+        spoken = stored.attributes.get(CONVERSATION, ())
+        return QueryView(
+            query=query,
+            text=stored.text or query,
+            attributes={name: value for name, value in stored.attributes.items() if name != CONVERSATION},
+            conversation=tuple(map(str, spoken)) if isinstance(spoken, list | tuple) else (str(spoken),),
+            docs=tuple(
+                self._doc_view(item, texts.get(item.doc, StoredDoc()), said, again=shown_again)
+                for item, shown_again in shown
+            ),
+            choice=said.choice(query),
+            lists=lists,
+            again=again and self._shows_lists,
+            preferences=said.preferences_of(query, again=again) if self._shows_lists else (),
+        )
+
+    def _doc_view(self, item: TaskItem, doc: StoredDoc, said: SaidByRater, *, again: bool) -> DocView:
+        return DocView(
+            doc=item.doc,
+            again=again,
+            title=doc.title,
+            text=doc.text,
+            fields=doc.fields,
+            links=links_in(doc.fields.values()),
+            ranks={} if self.task.plan.blind else item.ranks,
+            state=said.state((item.query, item.doc), again=again),
+        )
+
+    def _lists(self, query: str, items: Sequence[TaskItem], *, again: bool) -> tuple[ScreenList, ...]:
+        """Return the lists of a query from left to right."""
+        return tuple(
+            ScreenList(
+                docs=tuple(
+                    item.doc
+                    for item in sorted(items, key=lambda item: item.ranks.get(system, 0))
+                    if system in item.ranks
+                ),
+                system=None if self.task.plan.blind else system,
+            )
+            for system in self.screen(query, again=again)
+        )
+
+    def screen(self, query: str, *, again: bool) -> tuple[str, ...]:
+        """Return the systems whose lists stand on the screen, from left to right."""
+        return screen_order(self.task.plan.systems, self.rater.seed, query, again=again)
+
+    def _queries(self, names: Iterable[str]) -> dict[str, StoredQuery]:
+        return self.store.tasks.queries(self.task, names)
+
+    @property
+    def _shows_lists(self) -> bool:
+        return self.task.plan.mode == "lists"
+
+    def task_name(self, *, again: bool) -> str:
+        """Return what judgments of this task name it by."""
+        return again_name(str(self.task.number)) if again else str(self.task.number)
+
+    # What a rater saves
+
+    def save(self, request: SaveRequest) -> SaveAnswer:
+        """Keep what the rater says of a doc of the task, also of one that has gone to another rater meanwhile."""
+        if reason := self._problem_with(request):
+            return SaveAnswer(status="refused", reason=reason)
+        item = self.store.tasks.find_item(self.task, request.query, request.doc)
+        if item is None or not item.doc:
+            return SaveAnswer(status="refused", reason="This doc is not part of the task.")
+        said = self._choice(request) if request.choice is not None else self._judgment(request)
+        said = replace(said, purpose=item.purpose)
+        answer = self.store.saves.keep_judgment(said, rater=self.rater, replaces=checked_uuid(request.replaces))
+        if request.choice is not None:
+            return save_answer(answer, choice=choice_of(answer.value))
+        return save_answer(answer, doc=doc_state_of(answer.value))
+
+    def save_preference(self, request: PreferenceRequest) -> SaveAnswer:
+        """Keep which of two lists the rater finds better."""
+        if reason := self._problem_with_preference(request):
+            return SaveAnswer(status="refused", reason=reason)
+        if self.store.tasks.find_item(self.task, request.query, "") is None:
+            return SaveAnswer(status="refused", reason="This query is not part of the task.")
+        systems = self.screen(request.query, again=request.again)
+        said = Preference(
+            uuid=request.uuid,
+            task=self.task_name(again=request.again),
+            query=request.query,
+            rater=self.rater.id,
+            left=systems[request.left],
+            right=systems[request.right],
+            value=None if request.withdrawn or request.cannot_tell else request.value,
+            status="withdrawn" if request.withdrawn else "cannot_tell" if request.cannot_tell else "ok",
+            note=request.note,
+            at=self._moment(request.at),
+            seconds=seconds_of(request.seconds),
+            guideline=self.task.guideline,
+        )
+        answer = self.store.saves.keep_preference(said, rater=self.rater, replaces=checked_uuid(request.replaces))
+        held = None if answer.value is None else from_builtins(Preference, answer.value)
+        return save_answer(answer, preference=preference_state_of(held, systems, request.left, request.right))
+
+    def rename(self, name: str) -> TaskRater:
+        """Give the rater the name that they wrote."""
+        self.rater = self.store.raters.rename(self.rater.number, name)
+        return self.rater
+
+    def _judgment(self, request: SaveRequest) -> SingleJudgment:
+        says_nothing = request.grade is None and not request.flag and request.cannot_tell is None
+        status: JudgmentStatus = "cannot_tell" if request.cannot_tell else "ok"
+        note = request.note
+        if request.cannot_tell is not None:
+            note = f"{request.cannot_tell}: {note}" if note else request.cannot_tell
+        if request.withdrawn or says_nothing:
+            status, note = "withdrawn", ""
+        return SingleJudgment(
+            **self._about(request),
+            grade=float(request.grade) if status == "ok" and request.grade is not None else None,
+            flag=request.flag and status != "withdrawn",
+            note=note,
+            status=status,
+            task=self.task_name(again=request.again),
+        )
+
+    def _choice(self, request: SaveRequest) -> SingleJudgment:
+        status: JudgmentStatus = "ok" if request.choice and not request.withdrawn else "withdrawn"
+        return SingleJudgment(**self._about(request), choice=True, status=status, task=self.task_name(again=False))
+
+    def _about(self, request: SaveRequest) -> dict[str, Any]:
+        return {
+            "uuid": request.uuid,
+            "query": request.query,
+            "doc": request.doc,
+            "source": JudgmentSource("person", id=self.rater.id),
+            "scale": tuple(each.grade for each in self.guideline.scale),
+            "at": self._moment(request.at),
+            "collection": self.task.collection,
+            "guideline": self.task.guideline,
+            "seconds": seconds_of(request.seconds),
+        }
+
+    def _moment(self, at: str | None) -> str:
+        """Return when something was judged: by the clock of the rater, where that can be read."""
+        try:
+            moment = datetime.fromisoformat(at or "")
+        except ValueError:
+            return self.store.clock()
+        return self.store.clock() if moment.tzinfo is None else moment.isoformat()
+
+    def _problem_with(self, request: SaveRequest) -> str:
+        if checked_uuid(request.uuid) is None:
+            return "The uuid of the judgment cannot be read."
+        if len(request.note) > LONGEST_NOTE:
+            return f"A note has at most {LONGEST_NOTE:,} characters."
+        grades = [each.grade for each in self.guideline.scale]
+        if request.grade is not None and request.grade not in grades:
+            return f"{request.grade:g} is not one of the grades {', '.join(f'{grade:g}' for grade in grades)}."
+        if request.grade is not None and request.cannot_tell is not None:
+            return "Who cannot tell gives no grade."
+        is_bare = request.grade is None and not request.flag and request.cannot_tell is None
+        if request.choice is not None and not (is_bare and not request.note):
+            return "A choice is saved for itself, without a grade, a flag or a note."
+        if is_bare and request.note and not request.withdrawn:
+            return "A note goes with a grade, with a flag, or with being unable to tell."
+        return ""
+
+    def _problem_with_preference(self, request: PreferenceRequest) -> str:
+        if not self._shows_lists:
+            return "In this task, docs are judged one by one."
+        if checked_uuid(request.uuid) is None:
+            return "The uuid of the preference cannot be read."
+        if len(request.note) > LONGEST_NOTE:
+            return f"A note has at most {LONGEST_NOTE:,} characters."
+        n_lists = len(self.task.plan.systems)
+        if request.left == request.right or not all(0 <= each < n_lists for each in (request.left, request.right)):
+            return f"There are {n_lists} lists, and two different ones are compared."
+        if request.withdrawn or request.cannot_tell:
+            return "" if request.value is None else "Who cannot tell, or takes a preference back, gives no value."
+        return "" if request.value in range(-2, 3) else "A preference is one of -2, -1, 0, 1 and 2."
+
+
+class TaskWork:
+    """What is to do in a task, and what all raters have done of it."""
+
+    def __init__(self, store: Store, task: Task) -> None:
+        self.raters = store.raters.list(task)
+        shows_lists = task.plan.mode == "lists"
+        self.preferences = store.preferences.list(task=str(task.number)) if shows_lists else ()
+        self.done: dict[QueryDoc, dict[int, int]] = {}
+        """As `queue_of` wants it."""
+        in_vain: dict[QueryDoc, list[int]] = {}
+        if shows_lists:
+            number_of = {rater.id: rater.number for rater in self.raters}
+            for pair, key, first in lists_done(self.preferences, len(task.plan.systems)):
+                if key in number_of:
+                    self.done.setdefault(pair, {})[number_of[key]] = first
+        else:
+            number_of = {rater.key: rater.number for rater in self.raters}
+            for row in store.saves.judged(task):
+                if row.done and row.rater in number_of:
+                    self.done.setdefault((row.query, row.doc), {})[number_of[row.rater]] = row.first
+                    if task.plan.pool == "audit" and not row.graded:  # every doc of an audit needs a grade
+                        in_vain.setdefault((row.query, row.doc), []).append(number_of[row.rater])
+        self.shared = share_out(
+            task.plan,
+            [item for item in store.tasks.items(task) if not (item.doc and shows_lists)],
+            raters=[rater.number for rater in self.raters if rater.revoked is None],
+            done=self.done,
+            in_vain=in_vain,
+        )
+
+
+class SaidByRater:
+    """What a rater has said so far in a task, as it holds now."""
+
+    def __init__(self, session: RaterSession, work: TaskWork) -> None:
+        self.session = session
+        store, task, rater = session.store, session.task, session.rater
+        first, second = store.saves.of_rater(task, rater)
+        self.docs: dict[bool, dict[QueryDoc, RaterRow]] = {
+            again: {(row.query, row.doc): row for row in rows if not row.value["choice"]}
+            for again, rows in ((False, first), (True, second))
+        }
+        self.choices = {row.query: row for row in first if row.value["choice"]}
+        self.chosen = {query: row for query, row in self.choices.items() if row.value["status"] == "ok"}
+        self.preferences = work.preferences
+        self.preferences_again: tuple[StoredPreference, ...] = ()
+        if task.plan.mode == "lists":
+            again = store.preferences.list(task=session.task_name(again=True))
+            self.preferences_again = tuple(each for each in again if each.preference.rater == rater.id)
+            self.done_again = {pair: number for pair, _, number in lists_done(self.preferences_again, self.n_lists)}
+        else:
+            self.done_again = {
+                pair: row.first for pair, row in self.docs[True].items() if doc_state_of(row.value).is_done
+            }
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.session.task.plan.systems)
+
+    def state(self, pair: QueryDoc, *, again: bool) -> DocState:
+        row = self.docs[again].get(pair)
+        return doc_state_of(None if row is None else row.value)
+
+    def states(self) -> list[DocState]:
+        """Return what is said of all docs that were not shown a second time."""
+        return [doc_state_of(row.value) for row in self.docs[False].values()]
+
+    def choice(self, query: str) -> ChoiceState:
+        row = self.choices.get(query)
+        return choice_of(None if row is None else row.value)
+
+    def queue_item(self, entry: QueueEntry) -> QueueItem:
+        pair = entry.item.query, entry.item.doc
+        state = self.state(pair, again=entry.again)
+        return QueueItem(query=pair[0], doc=pair[1], again=entry.again, done=entry.done, state=state)
+
+    def pace_s(self) -> float | None:
+        rows = [row.value for rows in self.docs.values() for row in rows.values()]
+        own = [each.preference for each in self.preferences if each.preference.rater == self.session.rater.id]
+        known = [value.get("seconds") for value in rows] + [each.seconds for each in own]
+        taken = [seconds for seconds in known if seconds is not None]
+        return median(taken) if taken else None
+
+    def preferences_of(self, query: str, *, again: bool) -> tuple[PreferenceState, ...]:
+        """Return what is said of every two lists of a query, as they stand on the screen."""
+        systems = self.session.screen(query, again=again)
+        held = self.held_preferences(again=again)
+        return tuple(
+            preference_state_of(held.get((query, *sorted((systems[left], systems[right])))), systems, left, right)
+            for left, right in combinations(range(len(systems)), 2)
+        )
+
+    def held_preferences(self, *, again: bool) -> dict[tuple[str, ...], Preference]:
+        """Return the newest preference of the rater, by query and the two systems, also one that was withdrawn."""
+        rows = self.preferences_again if again else self.preferences
+        own = (each.preference for each in rows if each.preference.rater == self.session.rater.id)
+        return {(each.query, *sorted((each.left, each.right))): each for each in own}
+
+    def n_alike(self) -> int:
+        """Return how many of the docs, or queries, that were judged a second time were judged alike."""
+        if self.session.task.plan.mode == "lists":
+            first, second = (self.held_preferences(again=again) for again in (False, True))
+            pairs = {key: said for key, said in second.items() if (key[0], "") in self.done_again}
+            differ = {key[0] for key, said in pairs.items() if better_of(first.get(key)) != better_of(said)}
+            return len(self.done_again) - len(differ)
+        return sum(
+            doc_state_of(row.value).grade == self.state(pair, again=False).grade
+            for pair, row in self.docs[True].items()
+            if pair in self.done_again
+        )
+
+
+def lists_done(rows: Iterable[StoredPreference], n_lists: int) -> list[tuple[QueryDoc, str, int]]:
+    """Return the queries of which each list was compared with another, by whom, and the first number."""
+    newest: dict[tuple[str, ...], Preference] = {}
+    first: dict[tuple[str, str], int] = {}
+    for row in rows:
+        said = row.preference
+        newest[said.query, said.rater, *sorted((said.left, said.right))] = said
+        first.setdefault((said.query, said.rater), row.number)
+    compared: dict[tuple[str, str], set[str]] = {}
+    for said in newest.values():
+        if said.status != "withdrawn":
+            compared.setdefault((said.query, said.rater), set()).update((said.left, said.right))
+    return [
+        ((query, ""), rater, first[query, rater])
+        for (query, rater), systems in compared.items()
+        if len(systems) == n_lists
+    ]
+
+
+def better_of(said: Preference | None) -> str | None:
+    """Return the system whose list is better, empty where none is, None where nothing was said."""
+    if said is None or said.value is None:
+        return None
+    return said.left if said.value < 0 else said.right if said.value > 0 else ""
+
+
+def doc_state_of(value: Mapping[str, Any] | None) -> DocState:
+    """Return what the record of a judgment says of its doc."""
+    if value is None:
+        return DocState()
+    if value["status"] == "withdrawn":
+        return DocState(uuid=value["uuid"])
+    reason, note = None, value["note"]
+    if value["status"] == "cannot_tell":
+        reason = next((each for each in CANNOT_TELL if note == each or note.startswith(f"{each}: ")), CANNOT_TELL[1])
+        note = note.removeprefix(reason).removeprefix(": ")
+    return DocState(uuid=value["uuid"], grade=value["grade"], flag=value["flag"], note=note, cannot_tell=reason)
+
+
+def choice_of(value: Mapping[str, Any] | None) -> ChoiceState:
+    if value is None:
+        return ChoiceState()
+    return ChoiceState(uuid=value["uuid"], doc=value["doc"] if value["status"] == "ok" else None)
+
+
+def preference_state_of(held: Preference | None, systems: Sequence[str], left: int, right: int) -> PreferenceState:
+    """Return a preference as the sides are on the screen, which may be others than when it was said."""
+    if held is None:
+        return PreferenceState(left=left, right=right)
+    sign = 1 if held.left == systems[left] else -1
+    return PreferenceState(
+        uuid=held.uuid,
+        left=left,
+        right=right,
+        value=None if held.value is None else sign * held.value,
+        cannot_tell=held.status == "cannot_tell",
+        note=held.note,
+    )
+
+
+def save_answer(
+    answer: StateAnswer,
+    *,
+    doc: DocState | None = None,
+    choice: ChoiceState | None = None,
+    preference: PreferenceState | None = None,
+) -> SaveAnswer:
+    if answer.outcome == "kept":
+        return SaveAnswer(status="ok", doc=doc, choice=choice, preference=preference)
+    return SaveAnswer(
+        status="conflict" if answer.outcome == "conflict" else "refused",
+        reason=REASONS[answer.outcome],
+        doc=doc,
+        choice=choice,
+        preference=preference,
+    )
+
+
+def checked_uuid(text: str | None) -> str | None:
+    """Return a uuid as the store writes it; None where it is none."""
+    try:
+        return str(uuid.UUID(text or ""))
+    except ValueError:
+        return None
+
+
+def seconds_of(seconds: float | None) -> float | None:
+    """Return how long something took, where that can be true."""
+    if seconds is None or not math.isfinite(seconds) or not 0 <= seconds <= LONGEST_S:
+        return None
+    return seconds
+
+
+def links_in(values: Iterable[Any]) -> tuple[str, ...]:
+    """Return those of some values that are addresses of the web."""
+    found = []
+    for value in values:
+        for each in value if isinstance(value, list | tuple) else [value]:
+            text = each.strip() if isinstance(each, str) else ""
+            if text.lower().startswith(("http://", "https://")) and text.isprintable() and " " not in text:
+                found.append(text)
+    return tuple(dict.fromkeys(found))
+
+
+def text_of(texts: Mapping[str, StoredQuery], query: str) -> str:
+    return (texts[query].text or query) if query in texts else query

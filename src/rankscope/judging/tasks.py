@@ -1,0 +1,250 @@
+"""Tasks: made from stored runs, labels or a file; extended, stopped, and raters invited to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rankscope.errors import InputError, OptionError
+from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
+from rankscope.judging.pools import (
+    KnownLabels,
+    gold_items,
+    items_of_pairs,
+    labels_of,
+    lists_of,
+    pool_of,
+    pooled,
+    runs_of,
+)
+from rankscope.judging.records import Task, TaskItem, TaskPlan
+from rankscope.judging.settling import settle_items
+from rankscope.measures.parse import parse_measure
+from rankscope.records import Record, replace
+from rankscope.store import Store, StoredRun
+
+MOST_ITEMS = 1_000_000
+MOST_RATERS = 1000
+"""Of one doc."""
+
+
+class TaskExtension(Record):
+    """What was added to a task."""
+
+    task: Task
+    items: int
+
+
+def create_task(
+    store: Store,
+    name: str,
+    plan: TaskPlan | None = None,
+    *,
+    runs: Sequence[str | int | StoredRun] = (),
+    collection: str | None = None,
+    guideline: str = DEFAULT_GUIDELINE,
+    pairs: Iterable[tuple[str, str]] = (),
+    items: Iterable[TaskItem] | None = None,
+    gold: Mapping[str, Mapping[str, float]] | None = None,
+    who: str = "",
+) -> Task:
+    """Make a task and keep it.
+
+    Parameters
+    ----------
+    store
+        Keeps the runs, and the task.
+    name
+        Of the task; no other one has it.
+    plan
+        What the task is made of. Its `systems` and `runs` are filled in from the argument `runs`.
+    runs
+        As users name them: a tag, a system, a number or the beginning of a hash; the first is the baseline.
+    collection
+        Whose queries and docs are judged; by default that of the runs.
+    guideline
+        A text in Markdown with a scale, as `rankscope.judging.guidelines` reads it.
+    pairs
+        With the pool `file`: queries and docs.
+    items
+        Instead of a pool: what is to be judged, with the places that it has.
+    gold
+        By query and doc, grades that are known, of docs to mix in; by default those of the plan's qrels.
+    who
+        Makes the task.
+
+    Raises
+    ------
+    InputError
+        There is nothing to judge, or the guideline has no scale.
+    OptionError
+        The plan asks for what cannot be.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> with rs.open_store("kept.db", create=True) as store:
+    ...     plan = rs.TaskPlan(pool="file", overlap=2)
+    ...     task = rs.create_task(store, "first", plan, collection="recipes", pairs=[("q1", "d1"), ("q1", "d2")])
+    ...     rater, token = store.raters.invite(task, name="Ann")
+    >>> task.number, task.state, rater.id
+    (1, 'open', 'task 1 rater 1')
+    """
+    scale = [each.grade for each in parse_guideline(guideline).scale]
+    plan, found = with_runs(store, checked_plan(plan or TaskPlan()), runs)
+    named = collection or (found[0].collection if found else "")
+    if not named:
+        raise OptionError("the task needs a collection", hint="name the runs whose docs are judged, or the collection")
+    if strangers := sorted({run.collection for run in found} - {named}):
+        raise OptionError(f"a run is of the collection {strangers[0]}, and the task of {named}")
+    chosen = items_of_plan(store, plan, found, pairs, scale=scale) if items is None else list(items)
+    if not chosen:
+        raise InputError("there is nothing to judge", hint=why_nothing(plan))
+    if len(chosen) > MOST_ITEMS:
+        raise InputError(
+            f"the task would hold {len(chosen):,} docs, and at most {MOST_ITEMS:,} are possible",
+            hint="take fewer of the first docs, or a sample",
+        )
+    if plan.gold_share:
+        chosen += gold_items(plan, chosen, gold if gold is not None else labels_of(store, plan.qrels))
+    sha256 = store.judgments.add_guideline(guideline)
+    return store.tasks.add(name, collection=named, plan=plan, guideline=sha256, items=chosen, who=who)
+
+
+def checked_plan(plan: TaskPlan) -> TaskPlan:
+    """Return a plan, refusing what cannot be."""
+    if plan.k < 1 or not 1 <= plan.overlap <= MOST_RATERS or (plan.size is not None and plan.size < 1):
+        raise OptionError(
+            f"k ({plan.k}), the number of raters of each doc ({plan.overlap}) and the size ({plan.size}) are 1 or more"
+        )
+    if not 0 <= plan.gold_share <= 0.5 or not 0 <= plan.repeat_share <= 0.5:
+        raise OptionError(
+            f"the shares of gold docs ({plan.gold_share:g}) and of docs that come again ({plan.repeat_share:g}) are "
+            "from 0 to 0.5"
+        )
+    if plan.mode == "lists" and plan.pool not in ("top", "sample"):
+        raise OptionError(f"lists are judged whole, so that their docs do not come from the pool {plan.pool}")
+    if plan.mode == "lists" and plan.gold_share:
+        raise OptionError("lists have no known grade to mix in", hint="leave gold_share at 0")
+    if plan.pool == "disagreements" and (plan.qrels is None or plan.judge_qrels is None):
+        raise OptionError("disagreements need two qrels: those of people, and those of a judge")
+    if plan.pool == "audit" and plan.judge_qrels is None:
+        raise OptionError("an audit needs the qrels of the judge that is audited")
+    if plan.pool == "settle" and not plan.measure:
+        raise OptionError("what is to be settled needs a measure, such as nDCG@10")
+    if plan.rule == "trusted" and not plan.trusted:
+        raise OptionError("the rule trusted needs the name of the rater whose grade counts")
+    return replace(plan, measure=parse_measure(plan.measure).name) if plan.measure else plan
+
+
+def with_runs(
+    store: Store, plan: TaskPlan, runs: Sequence[str | int | StoredRun]
+) -> tuple[TaskPlan, tuple[StoredRun, ...]]:
+    """Return a plan with the names and numbers of its runs, and the runs."""
+    found = tuple(each if isinstance(each, StoredRun) else found_run(store, each) for each in runs or plan.runs)
+    if len({run.number for run in found}) < len(found):
+        raise OptionError("a run is named twice", hint="name each system once")
+    need = {"top": 1, "sample": 1, "audit": 1, "settle": 2}.get(plan.pool, 0)
+    if len(found) < (2 if plan.mode == "lists" else need):
+        what = "lists to compare" if plan.mode == "lists" else f"the pool {plan.pool}"
+        raise OptionError(
+            f"{what} need more runs than {len(found)}", hint="`rankscope history` lists the runs that are stored"
+        )
+    alone = {run.system for run in found}
+    names = tuple(run.system if len(alone) == len(found) else f"{run.system} (run {run.number})" for run in found)
+    return replace(plan, systems=names, runs=tuple(run.number for run in found)), found
+
+
+def found_run(store: Store, named: str | int) -> StoredRun:
+    return runs_of(store, [named])[0] if isinstance(named, int) else store.runs.find(named)
+
+
+def items_of_plan(
+    store: Store,
+    plan: TaskPlan,
+    runs: Sequence[StoredRun],
+    pairs: Iterable[tuple[str, str]],
+    *,
+    scale: Sequence[float],
+) -> list[TaskItem]:
+    if plan.pool == "file":
+        return items_of_pairs(pairs)
+    lists, known = lists_of(store, runs, plan.systems, plan.k), KnownLabels(store, plan)
+    if plan.pool == "settle":
+        rankings = {name: store.runs.ranking(run) for name, run in zip(plan.systems, runs, strict=True)}
+        return settle_items(plan, rankings, pooled(lists), known.people, scale=scale)
+    return pool_of(plan, lists, known)
+
+
+def why_nothing(plan: TaskPlan) -> str:
+    if plan.mode == "lists":
+        return "all lists are the same for all queries"
+    return {
+        "file": "the file names no doc",
+        "settle": "no grade of an unjudged doc can change the verdict: it is settled",
+        "disagreements": "people and the judge agree on all docs that both have graded",
+        "audit": "the systems have the same first docs for all queries; changed_only=False takes these, too",
+    }.get(plan.pool, "all of these docs are judged in the qrels already, or the runs are empty")
+
+
+def extend_task(
+    store: Store,
+    task: Task,
+    *,
+    k: int | None = None,
+    size: int | None = None,
+    overlap: int | None = None,
+    pairs: Iterable[tuple[str, str]] = (),
+    items: Iterable[TaskItem] = (),
+) -> TaskExtension:
+    """Add docs or raters of each doc to a task; nothing that it holds is taken away, or changes its place.
+
+    Parameters
+    ----------
+    store
+        Keeps the task.
+    task
+        Which one.
+    k
+        So many of each system's first docs.
+    size
+        So many docs of a sample, or queries of an audit or of lists.
+    overlap
+        So many raters of each doc.
+    pairs
+        More queries and docs.
+    items
+        As `pairs`, with the places that they have.
+    """
+    plan = task.plan
+    for what, new, old in (("k", k, plan.k), ("size", size, plan.size), ("overlap", overlap, plan.overlap)):
+        if new is not None and old is not None and new < old:
+            raise OptionError(f"{what} is {old} already", hint="a task can only grow")
+    if plan.mode == "lists" and k not in (None, plan.k):
+        raise OptionError(
+            f"the lists of the task {task.name} are judged down to rank {plan.k}",
+            hint="make another task for longer lists: what was said of shorter ones does not hold for them",
+        )
+    changed = replace(plan, k=k or plan.k, size=size or plan.size, overlap=overlap or plan.overlap)
+    checked_plan(changed)
+    more = [*items_of_pairs(pairs), *items]
+    if (changed.k, changed.size) != (plan.k, plan.size):
+        runs = runs_of(store, plan.runs)
+        scale = [each.grade for each in parse_guideline(store.tasks.guideline_text(task)).scale]
+        more += items_of_plan(store, changed, runs, (), scale=scale)
+    added = store.tasks.extend(task, more, plan=changed)
+    return TaskExtension(store.tasks.get(task.number), added)
+
+
+def change_guideline(store: Store, task: Task, text: str) -> Task:
+    """Let what is judged from now on follow another text; judgments keep the one that they followed.
+
+    The scale stays the same: grades of two scales cannot be put together.
+    """
+    old = parse_guideline(store.tasks.guideline_text(task))
+    new = parse_guideline(text)
+    if [each.grade for each in old.scale] != [each.grade for each in new.scale]:
+        raise OptionError(
+            f"the scale of the task {task.name} has the grades {', '.join(f'{each.grade:g}' for each in old.scale)}",
+            hint="words may change, the grades may not; make another task for another scale",
+        )
+    return store.tasks.set_guideline(task, store.judgments.add_guideline(text))

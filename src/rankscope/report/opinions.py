@@ -1,0 +1,273 @@
+"""The report of flags, choices and preferences: who wins, where the chosen docs are, and what is flagged and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rankscope.judging.agreement import CountOf
+from rankscope.judging.opinions import (
+    SHOWN,
+    ChoiceReport,
+    FlagReport,
+    NoteCount,
+    OpinionPair,
+    OpinionReport,
+    PreferenceReport,
+    ValueFlags,
+    interval_text,
+    percent_of,
+    signed_points,
+)
+from rankscope.printable import counted
+from rankscope.records import or_nan
+from rankscope.report.agreement import NONE, NOTE_WIDTH, count_cell, number_cell, share_words
+from rankscope.report.comparison_pair import VERDICT_MARKS
+from rankscope.report.document import (
+    Block,
+    Bullets,
+    Estimate,
+    Estimates,
+    Fact,
+    Facts,
+    Mark,
+    Report,
+    Section,
+    TableBlock,
+    VerdictBlock,
+)
+from rankscope.report.table import Cell, Table
+from rankscope.report.words import doc_cells, query_cells, shortened_cell, without_empty
+from rankscope.stats.interval import percent
+
+MOST_FACTS = 5
+SHOWN_WORDS = 5
+"""Words of the notes in a row of a table."""
+
+
+def opinions_report(found: OpinionReport, *, command: str = "") -> Report:
+    first: list[Block] = [answer_of(found)]
+    if facts := tuple(facts_of(found))[:MOST_FACTS]:
+        first.append(Facts("", facts))
+    first += estimates_of(found)
+    return Report(
+        title=f"Flags, choices and preferences · {found.task_name}",
+        first_screen=tuple(first),
+        sections=tuple(section for section in sections_of(found) if section.blocks),
+        footer=(("rankscope", found.rankscope), *((("command", command),) if command else ())),
+    )
+
+
+def answer_of(found: OpinionReport) -> VerdictBlock:
+    said = [
+        counted(found.preferences.n, "preference"),
+        counted(found.choices.n, "choice"),
+        counted(found.flags.share.n, "flag"),
+    ]
+    pairs = (*found.preferences.pairs, *found.choices.pairs)
+    mark: Mark = VERDICT_MARKS[pairs[0].code] if len({pair.code for pair in pairs}) == 1 else "note"
+    reason = " ".join([*(pair.evidence for pair in pairs), *(pair.text for pair in found.flags.pairs)])
+    return VerdictBlock(found.headline, reason, mark, f"{found.task_name} · {' · '.join(said)}", found.details)
+
+
+def facts_of(found: OpinionReport) -> Iterator[Fact]:
+    flags = found.flags.share
+    if flags.of:
+        yield Fact("Flagged", share_words(flags), f"{flags.n:,} of {counted(flags.of, 'look')} at a doc")
+    for each in found.choices.systems if found.choices.n else ():
+        rank = "never in its list" if each.median_rank is None else f"median rank {each.median_rank:g}"
+        context = f"{each.first.n:,} of {counted(each.first.of, 'choice')}; {rank}"
+        yield Fact(f"{each.system} has the choice first", share_words(each.first), context)
+
+
+def estimates_of(found: OpinionReport) -> Iterator[Block]:
+    titles = {"preferences": "Better list", "choices": "Chosen doc ranked higher"}
+    for kind, pairs in (("preferences", found.preferences.pairs), ("choices", found.choices.pairs)):
+        if pairs:
+            yield Estimates(f"{titles[kind]}: win rate less a half", tuple(map(win_estimate, pairs)))
+    if found.flags.pairs:
+        yield Estimates("Flagged more often, in shares", tuple(map(flag_estimate, found.flags.pairs)))
+
+
+def win_estimate(pair: OpinionPair) -> Estimate:
+    """Return a win rate as its distance from a half, which is what is drawn around 0."""
+    name = f"{pair.b} against {pair.a} ({counted(pair.n_queries, 'query')})"
+    words = NONE if pair.rate is None else f"{percent_of(pair.rate)}{interval_text(pair)}"
+    rate, low, high = (None if value is None else value - 0.5 for value in (pair.rate, pair.low, pair.high))
+    short = NONE if pair.rate is None else percent_of(pair.rate)
+    if pair.low is not None and pair.high is not None:
+        short += f" [{percent_of(pair.low)}, {percent_of(pair.high)}]"
+    return Estimate(name, rate, low, high, words, VERDICT_MARKS[pair.code], pair.words, short)
+
+
+def flag_estimate(pair: OpinionPair) -> Estimate:
+    name = f"{pair.b} against {pair.a} ({counted(pair.n_queries, 'query')})"
+    if pair.rate is None:
+        return Estimate(name, None, None, None, NONE, VERDICT_MARKS[pair.code], pair.words, NONE)
+    short = f"{signed_points(pair.rate)} points"
+    if pair.low is not None and pair.high is not None:
+        short += f" [{signed_points(pair.low)}, {signed_points(pair.high)}]"
+    words = f"{signed_points(pair.rate)} percentage points{interval_text(pair)}"
+    return Estimate(name, pair.rate, pair.low, pair.high, words, VERDICT_MARKS[pair.code], pair.words, short)
+
+
+def sections_of(found: OpinionReport) -> Iterator[Section]:
+    if found.preferences.n:
+        table = TableBlock("", preferences_table(found.preferences))
+        yield Section("Preferences", (table, Bullets("", tuple(swap_words(found.preferences)))))
+    if found.choices.n:
+        yield Section("Rank of the chosen doc", (TableBlock("", choices_table(found.choices)),))
+    if found.flags.share.of:
+        yield Section("Flags by rank and system", (TableBlock("", ranks_table(found.flags)),))
+    if found.flags.share.n:
+        yield from flag_sections(found.flags)
+    if reading := tuple(reading_of(found)):
+        yield Section("How to read it", (Bullets("", reading),))
+
+
+def flag_sections(flags: FlagReport) -> Iterator[Section]:
+    without = (
+        f"{flags.n_without_note:,} of {counted(flags.share.n, 'flag')} have no note." if flags.n_without_note else ""
+    )
+    if flags.notes:
+        blocks = (
+            TableBlock("Notes", notes_table(flags.notes, "note")),
+            TableBlock("Words in notes", notes_table(flags.words, "word")),
+        )
+        yield Section("What the notes say", tuple(block for block in blocks if block.table.rows), intro=without)
+    names = dict.fromkeys((each.of, each.name) for each in flags.by_value)
+    tables = [
+        TableBlock(
+            f"By {name} of the {of}",
+            values_table([each for each in flags.by_value if (each.of, each.name) == (of, name)]),
+        )
+        for of, name in names
+    ]
+    yield Section("Flags by attribute", tuple(tables))
+    intro = f"The first {SHOWN} of {flags.n_docs:,}." if flags.n_docs > SHOWN else ""
+    yield Section("Flagged docs", (TableBlock("", docs_table(flags)),), intro=intro)
+
+
+def preferences_table(found: PreferenceReport) -> Table:
+    rows = [
+        [
+            Cell(each.a),
+            Cell(each.b),
+            *(
+                Cell(f"{n:,}", raw=str(n))
+                for n in (each.a_clearly, each.a_slightly, each.none, each.b_slightly, each.b_clearly, each.cannot_tell)
+            ),
+        ]
+        for each in found.counts
+    ]
+    header = ["A", "B", "A clearly", "A slightly", "no difference", "B slightly", "B clearly", "cannot tell"]
+    return Table(header, rows, n_name_columns=2, notes=("every time that two lists were shown counts once",))
+
+
+def swap_words(found: PreferenceReport) -> Iterator[str]:
+    """Yield whether the side matters."""
+    alike, left = found.swapped.alike, found.swapped.left
+    if alike.of:
+        differ = "" if alike.n == alike.of else "; the others count as ties"
+        yield f"Shown again with sides swapped: {alike.n:,} of {alike.of:,} got the same answer{differ}."
+    else:
+        yield "No lists were judged again with sides swapped, so nobody knows whether the side matters."
+    if left.of:
+        yield f"The list on the left was named {left.n:,} times, the one on the right {left.of - left.n:,} times."
+
+
+def choices_table(found: ChoiceReport) -> Table:
+    ranks = sorted({each.rank for system in found.systems for each in system.by_rank})
+    rows = []
+    for each in found.systems:
+        counts = {one.rank: one.n for one in each.by_rank}
+        rows.append(
+            [
+                Cell(each.system),
+                number_cell(each.median_rank, "g"),
+                count_cell(each.first),
+                count_cell(each.found),
+                *(Cell(f"{counts.get(rank, 0):,}", raw=str(counts.get(rank, 0))) for rank in ranks),
+            ]
+        )
+    header = ["system", "median rank", "at rank 1", "in the list", *(f"rank {rank}" for rank in ranks)]
+    notes = ("the median rank is that of the chosen docs that are in the list",)
+    return Table(header, rows, notes=notes, optional=tuple(f"rank {rank}" for rank in ranks[::-1]))
+
+
+def ranks_table(flags: FlagReport) -> Table:
+    ranks = [each.rank for each in flags.by_rank]
+    columns = [{each.rank: each.share for each in system.by_rank} for system in flags.systems]
+    rows = [
+        [
+            Cell(f"{rank}", raw=str(rank)),
+            count_cell(flags.by_rank[i].share),
+            *(count_cell(of[rank]) if rank in of else Cell(NONE) for of in columns),
+        ]
+        for i, rank in enumerate(ranks)
+    ]
+    n, of = sum(each.share.n for each in flags.by_rank), sum(each.share.of for each in flags.by_rank)
+    total = [Cell("all"), count_cell(CountOf(n, of)), *(count_cell(system.share) for system in flags.systems)]
+    rate = [Cell("rate"), Cell(percent_of(n / of) if of else NONE)]
+    for system in flags.systems:
+        share, interval = system.share, system.interval
+        ends = "" if interval is None else f" [{percent_of(interval.low)}, {percent_of(interval.high)}]"
+        rate.append(Cell(f"{percent_of(or_nan(share.value))}{ends}" if share.of else NONE))
+    notes = ["a doc counts once for each rater who looked at it, at the rank that each system has it at"]
+    level = next((system.interval.level for system in flags.systems if system.interval is not None), None)
+    if level is not None:
+        notes.append(f"in brackets: the {percent(level)} interval, with queries as units")
+    header = ["rank", "all systems", *(system.system for system in flags.systems)]
+    return Table(header, [*rows, total, rate], notes=notes)
+
+
+def notes_table(counts: Sequence[NoteCount], what: str) -> Table:
+    rows = [[shortened_cell(each.text, NOTE_WIDTH), Cell(f"{each.n:,}", raw=str(each.n))] for each in counts]
+    notes = (f"the {SHOWN} most frequent",) if len(counts) == SHOWN else ()
+    return Table([what, "flags"], rows, notes=notes)
+
+
+def values_table(values: Sequence[ValueFlags]) -> Table:
+    rows = [
+        [
+            Cell(each.value),
+            Cell(", ".join(f"{word.text} {word.n}" for word in each.words[:SHOWN_WORDS])),
+            count_cell(each.share),
+            Cell(share_words(each.share)),
+        ]
+        for each in values
+    ]
+    table = Table([values[0].name, "words in notes", "flagged", "rate"], rows, n_name_columns=2, keep=("rate",))
+    return without_empty(table, "words in notes")
+
+
+def docs_table(flags: FlagReport) -> Table:
+    systems = [each.system for each in flags.systems]
+    rows = [
+        [
+            *query_cells(each.query, each.query_text),
+            *doc_cells(each.doc, each.title),
+            shortened_cell("; ".join(f"“{note}”" for note in each.notes), NOTE_WIDTH),
+            Cell(f"{each.share.n:,} of {each.share.of:,}"),
+            *(Cell(f"{each.ranks[name]}" if name in each.ranks else NONE) for name in systems),
+        ]
+        for each in flags.docs
+    ]
+    header = ["query", "query id", "doc", "doc id", "notes", "raters", *(f"rank in {name}" for name in systems)]
+    table = Table(header, rows, n_name_columns=5, optional=("query id", "doc id"), keep=("raters",))
+    return without_empty(table, "query id", "doc id", "notes")
+
+
+def reading_of(found: OpinionReport) -> Iterator[str]:
+    """Yield what must be known of the numbers."""
+    if found.choices.pairs or found.preferences.pairs:
+        yield (
+            "A win rate counts each query the same, however many raters said something of it, and ties half. Its "
+            "interval and its verdict come from the comparison of two systems by the share of each query that they won."
+        )
+    if max(map(len, (found.choices.pairs, found.preferences.pairs, found.flags.pairs))) > 1:
+        yield "With several pairs of systems, intervals are wider, so that those of choices hold together, and so on."
+    if found.flags.share.of:
+        yield (
+            "A flag rate is over docs that raters graded or flagged; where whole lists are judged, over all docs of "
+            "the queries that a rater judged."
+        )

@@ -1,0 +1,142 @@
+"""Raters of judging tasks: invited by a link, without an account. Of the link's token only the SHA-256 is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankscope.data.tasks import Task, TaskRater
+from rankscope.errors import OptionError, UnknownNameError
+from rankscope.records import replace
+from rankscope.store.schema import rater as rater_table
+from rankscope.store.schema import task as task_table
+from rankscope.store.schema import text_sha256
+from rankscope.store.tasks import task_of
+from rankscope.store.users import later
+
+if TYPE_CHECKING:
+    from rankscope.store.store import Store
+
+LONGEST_NAME = 100
+LONGEST_TOKEN = 200
+SEEN_S = 60
+"""How exactly it is noted when a rater was there last, so that not every look at a doc writes."""
+
+
+class RaterTable:
+    """The raters of a store, as `store.raters`."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def invite(self, task: Task, *, name: str = "") -> tuple[TaskRater, str]:
+        """Add a rater to a task; return the rater and the token of the link, which nobody can see again."""
+        if name:
+            check_rater_name(name)
+        token = secrets.token_urlsafe(32)
+        with self.store.writing() as connection:
+            own = sa.select(sa.func.count()).select_from(rater_table).where(rater_table.c.task_id == task.number)
+            seed = seed_of(task, int(connection.execute(own).scalar_one()))
+            row = {"task_id": task.number, "name": name, "token_sha256": text_sha256(token), "seed": seed}
+            connection.execute(sa.insert(rater_table).inline(), {**row, "created": self.store.clock()})
+            made = sa.select(rater_table).where(rater_table.c.token_sha256 == row["token_sha256"])
+            return rater_of(connection.execute(made).one()), token
+
+    def by_token(self, token: str) -> TaskRater | None:
+        """Return the rater of a link, also of one that was revoked; None where there is no such link."""
+        found = self.with_task(token)
+        return None if found is None else found[0]
+
+    def with_task(self, token: str) -> tuple[TaskRater, Task] | None:
+        """As `by_token`, with the task."""
+        if len(token) > LONGEST_TOKEN:
+            return None
+        wanted = sa.select(rater_table).where(rater_table.c.token_sha256 == text_sha256(token))
+        with self.store.reading() as connection:
+            row = connection.execute(wanted).first()
+            if row is None:
+                return None
+            task = connection.execute(sa.select(task_table).where(task_table.c.id == row.task_id)).one()
+        return rater_of(row), task_of(task)
+
+    def list(self, task: Task) -> tuple[TaskRater, ...]:
+        """Return all raters of a task, also those who were revoked, as they were invited."""
+        wanted = sa.select(rater_table).where(rater_table.c.task_id == task.number).order_by(rater_table.c.id)
+        with self.store.reading() as connection:
+            return tuple(map(rater_of, connection.execute(wanted)))
+
+    def get(self, number: int) -> TaskRater:
+        """Return a rater by number; it is an error where there is none."""
+        with self.store.reading() as connection:
+            return rater_of(get_row(connection, number))
+
+    def rename(self, number: int, name: str) -> TaskRater:
+        """Give a rater a name; judgments name the rater by number, and stay as they are."""
+        check_rater_name(name)
+        return self._change(number, name=name)
+
+    def revoke(self, number: int) -> TaskRater:
+        """End an invitation: what was judged stays, and nothing more is taken from this rater."""
+        return self._change(number, revoked=self.store.clock())
+
+    def renew(self, number: int) -> tuple[TaskRater, str]:
+        """Give a rater another link, as for one that was lost; the old one ends, and a revoked rater may go on."""
+        token = secrets.token_urlsafe(32)
+        return self._change(number, token_sha256=text_sha256(token), revoked=None), token
+
+    def forget(self, number: int, *, pseudonym: str = "") -> TaskRater:
+        """Replace the name of a rater by a pseudonym, and end the invitation; judgments stay."""
+        if pseudonym:
+            check_rater_name(pseudonym)
+        return self._change(number, name=pseudonym or f"rater {number}", token_sha256=None, revoked=self.store.clock())
+
+    def seen(self, rater: TaskRater) -> TaskRater:
+        """Note that a rater is there, once a minute."""
+        now = self.store.clock()
+        if self.store.read_only or (rater.seen is not None and rater.seen <= now < later(rater.seen, SEEN_S)):
+            return rater
+        with self.store.writing() as connection:
+            connection.execute(sa.update(rater_table).where(rater_table.c.id == rater.number).values(seen=now))
+        return replace(rater, seen=now)
+
+    def _change(self, number: int, **values: Any) -> TaskRater:
+        with self.store.writing() as connection:
+            get_row(connection, number)
+            connection.execute(sa.update(rater_table).where(rater_table.c.id == number).values(**values))
+            return rater_of(get_row(connection, number))
+
+
+def seed_of(task: Task, place: int) -> int:
+    """Return the seed of the order of a task's rater: the same for the same place among the raters."""
+    content = f"{task.plan.seed}\x1f{task.name}\x1f{place}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(content).digest()[:7], "big")
+
+
+def check_rater_name(name: str) -> None:
+    if not name.strip() or name != name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise OptionError(
+            f"{name[:200]!r} cannot be the name of a rater",
+            hint=f"a name has 1 to {LONGEST_NAME} characters that can be printed, and no blanks around it",
+        )
+
+
+def get_row(connection: sa.Connection, number: int) -> Any:
+    row = connection.execute(sa.select(rater_table).where(rater_table.c.id == number)).first()
+    if row is None:
+        raise UnknownNameError(f"there is no rater {number}", hint="`rankscope judge show TASK` lists those of a task")
+    return row
+
+
+def rater_of(row: Any) -> TaskRater:
+    return TaskRater(
+        number=row.id,
+        task=row.task_id,
+        name=row.name,
+        seed=row.seed,
+        created=row.created,
+        seen=row.seen,
+        revoked=row.revoked,
+    )

@@ -1,0 +1,383 @@
+// The screen on which a rater sees whole lists side by side: flags, the one to choose, and which list is better.
+import { $, Outbox, Refused, Watch, ask, element, encodeId, finder, icon, inField, marked, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
+
+const SAVE = "/judge/save.json", PREFER = "/judge/preference.json", NEAR = 2;
+const DEGREES = [-2, -1, 0, 1, 2];
+let known, items, at = 0, view = null, cursor = { list: 0, place: 0 }, pair = 0, isFinished = false;
+const views = new Map(), loading = new Map(), past = [];
+const watch = new Watch();
+const outbox = new Outbox(document.body.dataset.rater, { taken, changed: showSaved });
+
+const idOf = ({ query, again }) => JSON.stringify([query, Boolean(again)]);
+const isAnswered = ({ value, cannot_tell }) => value !== null || cannot_tell;
+const docOf = (shown, id) => shown.docs.find((doc) => doc.doc === id);
+const nameOf = (place) => (view.lists.length === 2 ? ["left", "right"][place] : `list ${place + 1}`);
+const capital = (words) => words[0].toUpperCase() + words.slice(1);
+
+// What is said
+
+function put(path, body) {
+  outbox.add(path, { ...body, seconds: watch.seconds, at: new Date().toISOString() });
+}
+
+function remember(undo) {
+  past.push({ index: at, undo });
+}
+
+function setDoc(shown, item, doc, flag, note) {
+  const before = doc.state, state = { uuid: uuid(), grade: before.grade, flag, note, cannot_tell: before.cannot_tell };
+  const withdrawn = !flag && !note && state.grade === null && !state.cannot_tell;
+  put(SAVE, { uuid: state.uuid, query: item.query, doc: doc.doc, again: Boolean(item.again), replaces: before.uuid, grade: state.grade, flag, note, cannot_tell: state.cannot_tell, withdrawn });
+  doc.state = state;
+  return before;
+}
+
+function setChoice(shown, item, doc) {
+  const before = shown.choice;
+  put(SAVE, { uuid: (shown.choice = { uuid: uuid(), doc }).uuid, query: item.query, doc: doc ?? before.doc, choice: doc !== null, replaces: before.uuid });
+  return before;
+}
+
+function setPreference(shown, item, index, value, cannotTell) {
+  const before = shown.preferences[index];
+  const now = { ...before, uuid: uuid(), value, cannot_tell: cannotTell };
+  shown.preferences[index] = now;
+  put(PREFER, {
+    uuid: now.uuid, query: item.query, again: Boolean(item.again), left: now.left, right: now.right, replaces: before.uuid,
+    value, cannot_tell: cannotTell, withdrawn: !isAnswered(now), note: now.note,
+  });
+  settle(item, shown);
+  return before;
+}
+
+function settle(item, shown) {
+  item.done = shown.preferences.length > 0 && shown.preferences.every(isAnswered);
+}
+
+function prefer(value, cannotTell = false) {
+  if (isFinished || !view) return;
+  const [shown, item, index] = [view, items[at], pair];
+  const before = setPreference(shown, item, index, value, cannotTell);
+  remember(() => setPreference(shown, item, index, before.value, before.cannot_tell));
+  say(`${cannotTell ? "Cannot tell" : capital(wordsOfDegree(value))} · u to undo`);
+  const open_ = shown.preferences.findIndex((one) => !isAnswered(one));
+  if (open_ >= 0) pair = open_;
+  show();
+}
+
+function wordsOfDegree(value) {
+  const { left, right } = view.preferences[pair];
+  if (value === 0) return "no difference";
+  return `${nameOf(value < 0 ? left : right)}, ${Math.abs(value) === 2 ? "clearly" : "slightly"}`;
+}
+
+function toggleChoice(id) {
+  const [shown, item] = [view, items[at]], isChosen = shown.choice.doc === id;
+  const before = setChoice(shown, item, isChosen ? null : id);
+  remember(() => setChoice(shown, item, before.doc));
+  say(isChosen ? "No longer chosen · u to undo" : "Chosen for this query · u to undo");
+  show();
+}
+
+function undo() {
+  const last = past.pop();
+  if (!last) return say("There is nothing to undo");
+  last.undo();
+  say("Undone");
+  open(last.index);
+}
+
+function taken({ body, answer, own }) {
+  const waits = outbox.entries().some(([, one]) => one.body.query === body.query);
+  const shown = views.get(idOf(body)) ?? views.get(idOf({ query: body.query, again: false }));
+  if (items && shown && !waits && (answer.status !== "ok" || !own)) {
+    if (answer.choice) shown.choice = answer.choice;
+    if (answer.doc && docOf(shown, body.doc)) docOf(shown, body.doc).state = answer.doc;
+    const index = answer.preference ? shown.preferences.findIndex(({ left, right }) => left === body.left && right === body.right) : -1;
+    if (index >= 0) {
+      shown.preferences[index] = answer.preference;
+      const item = items.find((one) => idOf(one) === idOf(body));
+      if (item) settle(item, shown);
+    }
+    if (answer.status === "conflict") {
+      past.length = 0;
+      warn("This query was judged in another window meanwhile. What is shown now is what is kept; judge it again if it is wrong.");
+    }
+  }
+  if (answer.status === "refused") warn(`Not saved: ${answer.reason}`);
+  if (items) show();
+}
+
+// Where we are
+
+function load(item) {
+  const id = idOf(item);
+  if (views.has(id)) return Promise.resolve(views.get(id));
+  if (!loading.has(id)) {
+    loading.set(id, ask(`/judge/query.json?query=${encodeId(item.query)}${item.again ? "&again=1" : ""}`).then((got) => {
+      got.docs = got.docs.map((doc) => ({ ...doc, wasFlagged: doc.state.flag }));
+      got.preferences = [...got.preferences];
+      overlay(got, item);
+      views.set(id, got);
+      return got;
+    }).finally(() => loading.delete(id)));
+  }
+  return loading.get(id);
+}
+
+// Above what is stored comes what this browser has not sent yet.
+function overlay(got, item) {
+  for (const [, { path, body }] of outbox.entries()) {
+    if (body.query !== item.query) continue;
+    if (path === PREFER) {
+      const index = got.preferences.findIndex(({ left, right }) => left === body.left && right === body.right);
+      if (index >= 0 && Boolean(body.again) === Boolean(item.again)) got.preferences[index] = { ...got.preferences[index], uuid: body.uuid, value: body.value, cannot_tell: body.cannot_tell };
+    } else if (body.choice !== undefined && body.choice !== null) got.choice = { uuid: body.uuid, doc: body.choice ? body.doc : null };
+    else if (docOf(got, body.doc) && Boolean(body.again) === Boolean(item.again)) docOf(got, body.doc).state = { uuid: body.uuid, grade: body.grade, flag: body.flag, note: body.note, cannot_tell: body.cannot_tell };
+  }
+}
+
+let retry;
+async function open(index) {
+  const isNew = index !== at || !view;
+  at = index;
+  isFinished = false;
+  clearTimeout(retry);
+  const item = items[at];
+  if (isNew) { cursor = { list: 0, place: 0 }; pair = 0; view = null; watch.start(); }
+  try {
+    const got = await load(item);
+    if (items[at] !== item) return;
+    view = got;
+  } catch (error) {
+    if (items[at] !== item) return;
+    $("query").textContent = error instanceof Refused ? error.message : "Offline: this query comes with the connection.";
+    $("lists").replaceChildren();
+    $("bar").hidden = true;
+    showSaved();
+    if (!(error instanceof Refused)) retry = setTimeout(() => open(at), 2000);
+    return;
+  }
+  const open_ = view.preferences.findIndex((one) => !isAnswered(one));
+  if (isNew && open_ >= 0) pair = open_;
+  if (isNew) watch.start();
+  show();
+  if (isNew) {
+    scrollTo(0, 0);
+    $("told").textContent = `${$("place").textContent}: ${$("query").textContent}`;
+  }
+  for (const next of items.slice(at + 1).filter((one) => !one.done).slice(0, NEAR)) await load(next).catch(() => {});
+}
+
+function onward() {
+  if (!view) return;
+  if (view.preferences.some((one) => !isAnswered(one))) say("Left open: you can come back with k or /");
+  let next = items.findIndex((item, i) => i > at && !item.done);
+  if (next < 0) next = items.findIndex((item, i) => i !== at && !item.done);
+  if (next >= 0) return open(next);
+  if (!items[at].done) return say("This is the last one that is open");
+  isFinished = true;
+  show();
+}
+
+function back() {
+  if (isFinished) open(items.length - 1);
+  else if (at) open(at - 1);
+}
+
+function move(step) {
+  const { docs } = view.lists[cursor.list], place = cursor.place + step;
+  if (place < 0) return back();
+  cursor.place = Math.min(docs.length - 1, place);
+  showCursor();
+}
+
+function aside(step) {
+  cursor.list = Math.min(view.lists.length - 1, Math.max(0, cursor.list + step));
+  cursor.place = Math.min(view.lists[cursor.list].docs.length - 1, cursor.place);
+  showCursor();
+}
+
+// What is seen
+
+function show() {
+  const done = items.filter((item) => item.done).length;
+  const flags = known.flags + [...views.values()].flatMap((one) => one.docs).filter((doc) => doc.state.flag !== doc.wasFlagged).reduce((sum, doc) => sum + (doc.state.flag ? 1 : -1), 0);
+  $("counts").textContent = `${done} of ${items.length} done · ${flags} ${flags === 1 ? "flag" : "flags"}`;
+  $("progress").value = items.length ? done / items.length : 1;
+  $("bar").hidden = isFinished || !view;
+  if (isFinished || !items.length) return showEnd();
+  if (!view) return;
+  const item = items[at], words = wordsOf(view.text);
+  $("place").textContent = `Query ${at + 1} of ${items.length}${item.again ? " · shown again, sides swapped" : ""}${known.blind ? " · blind, sides drawn at random" : ""}`;
+  $("query").textContent = visible(view.text || view.query);
+  $("attributes").replaceChildren(...Object.entries(view.attributes).filter(([, value]) => value !== null && value !== "").map(([name, value]) => element("span", `${visible(name)}: ${visible(typeof value === "object" ? JSON.stringify(value) : value)}`, { class: "tag", dir: "auto" })));
+  $("talk").hidden = !view.conversation.length;
+  $("conversation").replaceChildren(...view.conversation.map((line) => element("p", visible(line), { dir: "auto" })));
+  const focused = document.activeElement?.dataset?.act;
+  $("lists").replaceChildren(...view.lists.map((list, place) => board(list, place, words)));
+  if (focused) document.querySelector(`[data-act="${CSS.escape(focused)}"]`)?.focus();
+  showPairs();
+  showCursor();
+}
+
+function board(list, place, words) {
+  const head = element("header", element("h2", list.system ? visible(list.system) : capital(`${nameOf(place)}${view.lists.length === 2 ? " list" : ""}`)));
+  const rows = list.docs.map((id, rank) => row(id, place, rank, words));
+  const none = element("p", "Nothing was found.", { class: "dim" });
+  return element("section", [head, rows.length ? element("ol", rows) : none], { class: "board2", "aria-label": capital(nameOf(place)) });
+}
+
+function row(id, place, rank, words) {
+  const doc = docOf(view, id) ?? { doc: id, title: "", text: "", fields: {}, links: [], state: { flag: false, note: "" } };
+  const inLists = view.lists.filter(({ docs }) => docs.includes(id)).length;
+  const chosen = view.choice.doc === id, title = visible(doc.title || id);
+  const about = [element("b", marked(doc.title || id, words), { dir: "auto" })];
+  if (inLists > 1) about.push(" ", element("span", view.lists.length === 2 ? "in both" : `in ${inLists} lists`, { class: "tag" }));
+  const fields = Object.entries(doc.fields).filter(([, value]) => typeof value !== "object" && !doc.links.includes(value)).slice(0, 4);
+  if (fields.length) about.push(element("p", fields.map(([name, value]) => `${visible(name)}: ${visible(value)}`).join(" · "), { class: "small dim", dir: "auto" }));
+  about.push(element("p", doc.text ? marked(doc.text.slice(0, 600), words) : "This doc has no text here.", { class: doc.text ? "small mid cut" : "small dim", dir: "auto" }));
+  for (const link of doc.links.slice(0, 2)) about.push(element("a", [icon("i-link"), " ", visible(link).slice(0, 60)], { class: "small", href: link, target: "_blank", rel: "noopener noreferrer" }));
+  if (doc.state.flag) about.push(element("p", [element("span", icon("i-flag"), { class: "worse" }), ` ${doc.state.note ? visible(doc.state.note) : "Flagged"}`], { class: "small", dir: "auto" }));
+  if (chosen) about.push(element("p", element("b", [icon("i-star"), " You would choose this one"]), { class: "small" }));
+  const flag = element("button", icon("i-flag"), { type: "button", class: "btn", "aria-pressed": String(doc.state.flag), title: "Flag (x)", "aria-label": `Flag ${title}`, "data-act": `f${place}.${rank}` });
+  const choose = element("button", icon("i-star"), { type: "button", class: "btn", "aria-pressed": String(chosen), title: "Would choose (b)", "aria-label": `Would choose ${title}`, "data-act": `c${place}.${rank}` });
+  flag.addEventListener("click", () => { cursor = { list: place, place: rank }; openFlag(); });
+  choose.addEventListener("click", () => { cursor = { list: place, place: rank }; toggleChoice(id); });
+  return element("li", [element("span", String(rank + 1), { class: "num dim" }), element("div", about), element("span", [flag, choose], { class: "act" })], { class: `li${doc.state.flag ? " fl" : ""}` });
+}
+
+function showCursor() {
+  document.querySelectorAll(".board2").forEach((list, place) => {
+    list.querySelectorAll(".li").forEach((line, rank) => {
+      const isHere = place === cursor.list && rank === cursor.place;
+      line.classList.toggle("cur", isHere);
+      if (isHere && cursor.place) line.scrollIntoView({ block: "nearest" });
+    });
+  });
+}
+
+function showPairs() {
+  const now = view.preferences[pair];
+  if (!now) return $("pairs").replaceChildren();
+  const legend = element("legend", view.lists.length === 2 ? "Which list is better for this person?" : `Which is better, ${nameOf(now.left)} or ${nameOf(now.right)}?`);
+  const options = DEGREES.map((value, i) => {
+    const input = element("input", "", { type: "radio", name: "preference", value: String(value) });
+    input.checked = now.value === value;
+    input.addEventListener("change", () => prefer(value));
+    return element("label", [input, element("span", [element("kbd", String(i + 1)), wordsOfDegree(value)])]);
+  });
+  const parts = [element("fieldset", [legend, ...options], { class: "pref" })];
+  if (view.preferences.length > 1) {
+    parts.unshift(element("div", view.preferences.map((one, i) => {
+      const button = element("button", `${nameOf(one.left)} or ${nameOf(one.right)}${isAnswered(one) ? " ✓" : ""}`, { type: "button", class: "pill", "aria-pressed": String(i === pair) });
+      button.addEventListener("click", () => { pair = i; showPairs(); });
+      return button;
+    }), { class: "which" }));
+  }
+  $("pairs").replaceChildren(...parts);
+  $("to-unclear").setAttribute("aria-pressed", String(now.cannot_tell));
+}
+
+function showEnd() {
+  $("query").textContent = items.length ? "All done. Thank you." : "There is nothing to judge yet.";
+  const left = outbox.entries().length;
+  $("place").textContent = items.length ? (left ? "Keep this page open until it says Saved." : "Everything is saved. You can close this page, or look at your answers again with k.") : "Who invited you can add queries; then this link shows them.";
+  $("attributes").replaceChildren();
+  $("talk").hidden = true;
+  $("lists").replaceChildren();
+  $("told").textContent = $("query").textContent;
+}
+
+let blockedBefore = "";
+function showSaved() {
+  const said = outbox.words("answer", "answers");
+  if ($("saved").textContent !== said) $("saved").textContent = said;
+  $("saved").classList.toggle("troubled", outbox.isTroubled);
+  if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
+  blockedBefore = outbox.blocked;
+  if (isFinished) showEnd();
+}
+
+// Hands
+
+const here = () => docOf(view, view.lists[cursor.list].docs[cursor.place]);
+
+function openFlag() {
+  const doc = here();
+  if (!doc) return;
+  showCursor();
+  $("note").value = doc.state.note;
+  $("unflag").hidden = !doc.state.flag;
+  $("flag").showModal();
+  $("note").select();
+}
+
+$("flag").addEventListener("close", () => {
+  const { returnValue } = $("flag"), [shown, item, doc] = [view, items[at], here()];
+  $("flag").returnValue = "";
+  if (!returnValue) return;
+  const isFlag = returnValue === "flag";
+  const before = setDoc(shown, item, doc, isFlag, isFlag ? $("note").value.trim() : "");
+  remember(() => setDoc(shown, item, doc, before.flag, before.note));
+  say(`${isFlag ? "Flagged" : "Flag removed"} · u to undo`);
+  show();
+});
+$("reasons")?.addEventListener("click", (event) => {
+  if (event.target.closest("button")) { $("note").value = event.target.closest("button").value; $("note").focus(); }
+});
+$("to-unclear").addEventListener("click", () => prefer(null, true));
+$("to-undo").addEventListener("click", undo);
+$("to-next").addEventListener("click", onward);
+$("to-help").addEventListener("click", () => $("help").showModal());
+$("warning-close").addEventListener("click", () => { $("warning").hidden = true; });
+
+const find = finder(
+  () => known.queries.map(({ query, text }) => {
+    const own = items.filter((item) => item.query === query);
+    return { query, text, total: own.length, done: own.filter((item) => item.done).length };
+  }),
+  (query) => open(items.findIndex((item) => item.query === query)),
+);
+$("to-find").addEventListener("click", () => items && find());
+
+addEventListener("keydown", (event) => {
+  if (!items?.length || document.querySelector("dialog[open]")) return;
+  const isRadio = event.target.matches?.("input[type=radio]");
+  if (!isRadio && inField(event)) return;
+  if (event.key === "Enter" && event.target.closest?.("button, a, summary")) return;
+  if (isFinished || !view) { if (event.key === "k") back(); else if (event.key === "u") undo(); else if (event.key === "/") { event.preventDefault(); find(); } return; }
+  const act = "12345".includes(event.key) ? () => !event.repeat && prefer(DEGREES[event.key - 1]) : {
+    "?": () => prefer(null, true), Enter: onward, j: () => move(1), k: () => move(-1), h: () => aside(-1), l: () => aside(1),
+    x: openFlag, b: () => here() && toggleChoice(here().doc), u: undo, "/": find, m: () => $("help").showModal(),
+  }[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+async function begin(tries = 0) {
+  try {
+    known = await ask("/judge/state.json");
+  } catch (error) {
+    const words = error instanceof Refused ? error.message : "The server cannot be reached. This page tries again by itself.";
+    $("waiting").querySelector("p").textContent = outbox.entries().length ? `${words} ${outbox.words("answer", "answers")}.` : words;
+    if (!(error instanceof Refused)) setTimeout(() => begin(tries + 1), Math.min(10_000, 500 * 2 ** tries));
+    else $("waiting").classList.add("over");
+    return;
+  }
+  items = known.items.map((item) => ({ ...item }));
+  for (const [, { path, body }] of outbox.entries()) {
+    const item = path === PREFER && items.find((one) => idOf(one) === idOf(body));
+    if (item) item.done = item.done || isAnswered(body);
+  }
+  $("waiting").hidden = true;
+  $("desk").hidden = false;
+  if (known.state === "stopped") warn("The task is stopped: you can look at your answers, and new ones are not taken.");
+  showSaved();
+  outbox.send();
+  const first = items.findIndex((item) => !item.done);
+  if (first >= 0) open(first);
+  else { at = Math.max(0, items.length - 1); isFinished = true; show(); }
+}
+begin();

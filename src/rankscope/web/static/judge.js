@@ -1,0 +1,408 @@
+// The screen on which a rater judges one doc at a time. Keys first; every press is kept at once, and sent when it can be.
+import { $, Outbox, Refused, Watch, ask, element, encodeId, finder, icon, inField, marked, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
+
+const SAVE = "/judge/save.json";
+const NEAR = 3; // so many queries further on are loaded before they are needed, also for who loses the connection
+let known, items, at = 0, words = new Set(), isFinished = false;
+const views = new Map(), loading = new Map(), choices = new Map(), past = [], paces = [];
+const watch = new Watch();
+const outbox = new Outbox(document.body.dataset.rater, { taken, changed: showSaved });
+
+const idOf = ({ query, doc, again }) => JSON.stringify([query, doc, Boolean(again)]);
+const itemOf = (body) => items.find((item) => idOf(item) === idOf(body));
+const isDone = ({ grade, cannot_tell }) => grade !== null || cannot_tell !== null;
+const NOTHING = { uuid: null, grade: null, flag: false, note: "", cannot_tell: null };
+const scale = () => known.guideline.scale;
+const stepOf = (grade) => scale().findIndex((step) => step.grade === grade);
+const levelOf = (grade) => Math.round((stepOf(grade) / Math.max(1, scale().length - 1)) * 3);
+const gradeKeys = [...document.querySelectorAll(".gb kbd")].map((key) => key.textContent);
+
+// What is said
+
+function put(path, body) {
+  outbox.add(path, { ...body, seconds: watch.seconds, at: new Date().toISOString() });
+}
+
+// Keep a new state of a doc; `undo` is what brings the one before back.
+function change(item, now, { undoing = false } = {}) {
+  const before = item.state;
+  if (!undoing) past.push({ item, before });
+  const state = { ...now, uuid: uuid() };
+  const isEmpty = !isDone(state) && !state.flag && !state.note;
+  const { query, doc, again } = item;
+  put(SAVE, {
+    uuid: state.uuid, query, doc, again, replaces: before.uuid, withdrawn: isEmpty,
+    grade: state.grade, flag: state.flag, note: state.note, cannot_tell: state.cannot_tell,
+  });
+  if (isDone(state) && !isDone(before)) paces.push(watch.seconds);
+  item.state = state;
+}
+
+function choose(item, doc, { undoing = false } = {}) {
+  const before = choices.get(item.query) ?? { uuid: null, doc: null };
+  if (!undoing) past.push({ item, choice: before });
+  const made = uuid();
+  put(SAVE, { uuid: made, query: item.query, doc: doc ?? before.doc, choice: doc !== null, replaces: before.uuid });
+  choices.set(item.query, { uuid: made, doc });
+}
+
+function grade(step) {
+  if (isFinished || !scale()[step]) return;
+  const item = items[at], { grade: value, label } = scale()[step];
+  change(item, { ...item.state, grade: value, cannot_tell: null });
+  say(`${label} · u to undo`);
+  onward();
+}
+
+function toggleChoice() {
+  if (isFinished) return;
+  const item = items[at], isChosen = choices.get(item.query)?.doc === item.doc;
+  choose(item, isChosen ? null : item.doc);
+  say(isChosen ? "No longer chosen · u to undo" : "Chosen for this query · u to undo");
+  show();
+}
+
+function undo() {
+  const last = past.pop();
+  if (!last) return say("There is nothing to undo");
+  at = items.indexOf(last.item);
+  isFinished = false;
+  if (last.choice) choose(last.item, last.choice.doc, { undoing: true });
+  else change(last.item, last.before, { undoing: true });
+  say("Undone");
+  open(at);
+}
+
+// What the server said to an answer, of this tab or of another one
+function taken({ body, answer, own }) {
+  if (!items || !("doc" in body)) return;
+  const item = itemOf(body);
+  if (body.choice !== undefined && body.choice !== null) {
+    const now = choices.get(body.query);
+    if (answer.choice && (answer.status !== "ok" || !own) && !waits((one) => one.query === body.query && one.choice !== undefined)) choices.set(body.query, answer.choice);
+    if (answer.status === "conflict" && now?.doc !== answer.choice?.doc) warn("Your choice for this query was changed in another window meanwhile. What is shown now is what is kept.");
+  } else if (item && answer.doc && (answer.status !== "ok" || !own) && !waits((one) => idOf(one) === idOf(body))) {
+    const differs = answer.doc.grade !== item.state.grade || answer.doc.cannot_tell !== item.state.cannot_tell || answer.doc.flag !== item.state.flag;
+    item.state = answer.doc;
+    if (answer.status === "conflict" && differs) warn(`This was judged in another window meanwhile, and that is what is kept: ${wordsOfState(answer.doc)}. Judge it again if it is wrong.`);
+    if (answer.status === "conflict") forget(item);
+  }
+  if (answer.status === "refused") warn(`Not saved: ${answer.reason}`);
+  askSettling();
+  show();
+}
+
+const waits = (wanted) => outbox.entries().some(([, { body }]) => wanted(body));
+const forget = (item) => past.splice(0, past.length, ...past.filter((one) => one.item !== item));
+
+function wordsOfState({ grade: value, cannot_tell, flag, note }) {
+  const said = [];
+  if (value !== null) said.push(scale()[stepOf(value)]?.label ?? `grade ${value}`);
+  if (cannot_tell) said.push(`cannot tell, ${cannot_tell}`);
+  if (flag) said.push(note ? `flagged: ${note}` : "flagged");
+  return said.join(", ") || "nothing";
+}
+
+// Where we are
+
+function onward() {
+  const open_ = (item) => !isDone(item.state);
+  let next = items.findIndex((item, i) => i > at && open_(item));
+  if (next < 0) next = items.findIndex(open_);
+  if (next >= 0) return open(next);
+  isFinished = true;
+  show();
+}
+
+function move(step) {
+  if (isFinished && step < 0) { isFinished = false; return open(items.length - 1); }
+  if (items[at + step]) open(at + step);
+  else say(step > 0 ? "This is the last doc" : "This is the first doc");
+}
+
+function load(query) {
+  if (views.has(query)) return Promise.resolve(views.get(query));
+  if (!loading.has(query)) {
+    loading.set(query, ask(`/judge/query.json?query=${encodeId(query)}`).then((view) => {
+      if (!waits((one) => one.query === query && one.choice !== undefined && one.choice !== null)) choices.set(query, view.choice);
+      views.set(query, view);
+      return view;
+    }).finally(() => loading.delete(query)));
+  }
+  return loading.get(query);
+}
+
+let retry;
+async function open(index) {
+  at = index;
+  isFinished = false;
+  watch.start();
+  clearTimeout(retry);
+  const { query } = items[at];
+  if (views.has(query)) show();
+  else {
+    $("doc").setAttribute("aria-busy", "true");
+    try {
+      await load(query);
+    } catch (error) {
+      if (items[at].query !== query) return;
+      $("title").textContent = error instanceof Refused ? error.message : "Offline: this doc comes with the connection.";
+      for (const part of ["fields", "text", "links", "ranks"]) $(part).replaceChildren();
+      showSaved();
+      if (!(error instanceof Refused)) retry = setTimeout(() => open(at), 2000);
+      return;
+    }
+    if (items[at].query === query) { watch.start(); show(); }
+  }
+  const ahead = new Set(items.slice(at).filter((item) => !isDone(item.state)).map((item) => item.query));
+  for (const next of [...ahead].slice(0, NEAR + 1)) await load(next).catch(() => {});
+}
+
+// What is seen
+
+let shown = "";
+function show() {
+  showCounts();
+  if (!items?.length || isFinished) return showEnd();
+  const item = items[at], view = views.get(item.query);
+  $("desk").classList.remove("finished");
+  $("bar").hidden = false;
+  if (!view) return;
+  const { state } = item, chosen = choices.get(item.query)?.doc === item.doc;
+  if (shown !== idOf(item)) showDoc(item, view);
+  showDots(item);
+  document.querySelectorAll(".gb").forEach((button, step) => button.setAttribute("aria-pressed", String(stepOf(state.grade) === step)));
+  $("to-flag").setAttribute("aria-pressed", String(state.flag));
+  $("to-choose").setAttribute("aria-pressed", String(chosen));
+  $("to-unclear").setAttribute("aria-pressed", String(state.cannot_tell !== null));
+  const said = [];
+  if (state.flag) said.push(element("span", [icon("i-flag"), state.note ? `Flagged: ${visible(state.note)}` : "Flagged"]));
+  if (chosen) said.push(element("span", [icon("i-star"), "You would choose this one"]));
+  if (state.cannot_tell) said.push(element("span", `Cannot tell: ${state.cannot_tell}`));
+  $("said").replaceChildren(...said);
+}
+
+function showDoc(item, view) {
+  shown = idOf(item);
+  words = wordsOf(view.text);
+  const doc = view.docs.find((one) => one.doc === item.doc && Boolean(one.again) === Boolean(item.again)) ?? view.docs.find((one) => one.doc === item.doc);
+  const queries = known.queries.map(({ query }) => query);
+  $("place").textContent = `Query ${queries.indexOf(item.query) + 1} of ${queries.length}`;
+  $("query").textContent = visible(view.text || item.query);
+  $("attributes").replaceChildren(...pairs(view.attributes, null));
+  $("talk").hidden = !view.conversation.length;
+  $("conversation").replaceChildren(...view.conversation.map((line) => element("p", visible(line), { dir: "auto" })));
+  $("title").replaceChildren(...marked(doc.title || item.doc, words));
+  $("links").replaceChildren(...doc.links.map((link) => element("a", [icon("i-link"), element("span", hostOf(link))], { class: "btn plain", href: link, target: "_blank", rel: "noopener noreferrer", title: visible(link) })));
+  $("ranks").replaceChildren(...Object.entries(doc.ranks).map(([system, rank]) => element("span", `${visible(system)}: ${rank}`, { class: "tag" })));
+  const fields = Object.entries(doc.fields).filter(([, value]) => !doc.links.includes(value)); // these are links above
+  $("fields").replaceChildren(...pairs(Object.fromEntries(fields), words));
+  const text = doc.text ? marked(doc.text, words) : [element("p", "This doc has no text here.", { class: "dim" })];
+  $("text").replaceChildren(...text);
+  if (doc.text.length >= 20_000) $("text").append(element("p", "The text is longer; what comes after is not shown.", { class: "dim small" }));
+  $("doc").removeAttribute("aria-busy");
+  $("told").textContent = `Doc ${items.indexOf(item) + 1} of ${items.length}: ${visible(doc.title || item.doc)}`;
+  if (matchMedia("(max-width: 48rem)").matches) scrollTo(0, 0);
+  else $("doc").scrollTop = 0;
+}
+
+function pairs(values, marking) {
+  return Object.entries(values).filter(([, value]) => value !== null && value !== "").map(([name, value]) => {
+    const text = Array.isArray(value) ? value.map((one) => (typeof one === "object" ? JSON.stringify(one) : one)).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
+    return element("div", [element("dt", visible(name), { dir: "auto" }), element("dd", marking ? marked(text, marking) : visible(text), { dir: "auto" })]);
+  });
+}
+
+function hostOf(link) {
+  try { return new URL(link).host.replace(/^www[.]/, ""); } catch { return "open"; }
+}
+
+function showDots(item) {
+  const mates = items.filter((one) => one.query === item.query);
+  $("dots").hidden = mates.length < 2;
+  $("dots").replaceChildren(...mates.map((one, i) => {
+    const { grade: value, cannot_tell } = one.state;
+    const dot = element("button", value !== null ? String(value) : cannot_tell ? "?" : "", {
+      type: "button",
+      class: `grade ${value !== null ? `g${levelOf(value)}` : "gx"}`,
+      "aria-label": `Doc ${i + 1} of this query: ${wordsOfState(one.state) === "nothing" ? "not judged" : wordsOfState(one.state)}`,
+    });
+    if (one === item) dot.setAttribute("aria-current", "true");
+    dot.addEventListener("click", () => open(items.indexOf(one)));
+    return dot;
+  }));
+}
+
+function showCounts() {
+  const done = items.filter((item) => isDone(item.state));
+  $("done").textContent = done.length;
+  $("n").textContent = items.length;
+  $("progress").value = items.length ? done.length / items.length : 1;
+  const pace = paces.length > 2 ? [...paces].sort((a, b) => a - b)[paces.length >> 1] : known.pace_s;
+  $("pace").textContent = pace === null ? "–" : `${Math.round(pace)} s a doc`;
+  $("flags").textContent = items.filter((item) => item.state.flag).length;
+  $("unclear").textContent = items.filter((item) => item.state.cannot_tell).length;
+  const twice = done.filter((item) => item.again);
+  const alike = twice.filter((item) => itemOf({ ...item, again: false })?.state.grade === item.state.grade);
+  $("twice").textContent = twice.length ? `${alike.length} of ${twice.length} alike` : "–";
+}
+
+function showEnd() {
+  shown = "";
+  $("bar").hidden = true;
+  $("desk").classList.add("finished");
+  for (const part of ["fields", "links", "ranks", "dots", "said"]) $(part).replaceChildren();
+  $("title").textContent = items.length ? "All done. Thank you." : "There is nothing to judge yet.";
+  const left = outbox.entries().length;
+  const next = items.length
+    ? left ? "Keep this page open until it says Saved." : "Everything is saved. You can close this page, or look at your answers again with k."
+    : "Who invited you can add docs; then this link shows them.";
+  $("text").replaceChildren(element("p", next), ...(items.length ? [backButton()] : []));
+  $("told").textContent = $("title").textContent;
+}
+
+function backButton() {
+  const button = element("button", "Look again", { type: "button", class: "btn" });
+  button.addEventListener("click", () => move(-1));
+  return element("p", button);
+}
+
+let blockedBefore = "";
+function showSaved() {
+  const place = $("saved");
+  const said = outbox.words("grade", "grades");
+  if (place.textContent !== said) place.textContent = said;
+  place.classList.toggle("troubled", outbox.isTroubled);
+  if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
+  blockedBefore = outbox.blocked;
+  if (isFinished) showEnd();
+}
+
+// How far the answer is; it is worked out beside, so the line may be a few docs old.
+let settling;
+function askSettling(wait = 1500, times = 3) {
+  clearTimeout(settling);
+  settling = setTimeout(async () => {
+    const { line, newer } = await ask("/judge/settling.json").catch(() => ({ line: null }));
+    if (line === null) return;
+    if (newer && times > 1) askSettling(2 * wait, times - 1);
+    $("settle-line").textContent = line;
+    $("settle").hidden = !line;
+  }, wait);
+}
+
+// Hands
+
+const openDialog = (name) => document.querySelector("dialog[open]") || $(name).showModal();
+
+function openFlag() {
+  if (isFinished) return;
+  const { state } = items[at];
+  $("note").value = state.note;
+  $("unflag").hidden = !state.flag;
+  openDialog("flag");
+  $("note").select();
+}
+
+$("flag").addEventListener("close", () => {
+  const { returnValue } = $("flag"), item = items[at];
+  $("flag").returnValue = "";
+  if (returnValue === "flag") change(item, { ...item.state, flag: true, note: $("note").value.trim() });
+  else if (returnValue === "unflag") change(item, { ...item.state, flag: false, note: "" });
+  else return;
+  say(`${returnValue === "flag" ? "Flagged" : "Flag removed"} · u to undo`);
+  show();
+});
+$("reasons")?.addEventListener("click", (event) => {
+  if (event.target.closest("button")) { $("note").value = event.target.closest("button").value; $("note").focus(); }
+});
+$("why").addEventListener("close", () => {
+  const why = $("why").returnValue, item = items[at];
+  $("why").returnValue = "";
+  if (!why) return;
+  change(item, { ...item.state, grade: null, cannot_tell: why });
+  say("Cannot tell · u to undo");
+  onward();
+});
+$("why").addEventListener("keydown", (event) => {
+  const why = { q: "query unclear", d: "doc unclear" }[event.key];
+  if (!why) return;
+  event.preventDefault();
+  event.stopPropagation();
+  $("why").close(why);
+});
+document.querySelectorAll(".gb").forEach((button, step) => button.addEventListener("click", () => grade(step)));
+$("to-flag").addEventListener("click", openFlag);
+$("to-choose").addEventListener("click", toggleChoice);
+$("to-unclear").addEventListener("click", () => openDialog("why"));
+$("to-undo").addEventListener("click", undo);
+$("to-help").addEventListener("click", () => openDialog("help"));
+$("warning-close").addEventListener("click", () => { $("warning").hidden = true; });
+
+const find = finder(
+  () => known.queries.map(({ query, text }) => {
+    const own = items.filter((item) => item.query === query);
+    return { query, text, total: own.length, done: own.filter((item) => isDone(item.state)).length };
+  }),
+  (query) => {
+    const own = items.map((item, i) => [item, i]).filter(([item]) => item.query === query);
+    open((own.find(([item]) => !isDone(item.state)) ?? own[0])[1]);
+  },
+);
+$("to-find").addEventListener("click", () => items && find());
+
+addEventListener("keydown", (event) => {
+  if (!items?.length || inField(event) || document.querySelector("dialog[open]")) return;
+  const step = gradeKeys.indexOf(event.key);
+  const act = step >= 0 && !event.repeat ? () => grade(step) : {
+    x: openFlag, b: toggleChoice, "?": () => !isFinished && openDialog("why"), u: undo, m: () => openDialog("help"), "/": find,
+    j: () => move(1), k: () => move(-1),
+  }[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+// A finger that wipes over the doc goes to the next one, or back.
+let touch = null;
+$("doc").addEventListener("touchstart", (event) => { touch = event.touches.length === 1 ? event.touches[0] : null; }, { passive: true });
+$("doc").addEventListener("touchend", (event) => {
+  if (!touch) return;
+  const { clientX, clientY } = event.changedTouches[0], x = clientX - touch.clientX, y = clientY - touch.clientY;
+  if (Math.abs(x) > 80 && Math.abs(x) > 3 * Math.abs(y) && !getSelection().toString()) move(x < 0 ? 1 : -1);
+}, { passive: true });
+
+// What is stored, and above it what this browser has not sent yet
+function overlay() {
+  for (const [, { body }] of outbox.entries()) {
+    if (body.choice !== undefined && body.choice !== null) choices.set(body.query, { uuid: body.uuid, doc: body.choice ? body.doc : null });
+    else if (itemOf(body)) {
+      const { uuid: id, grade: value, flag, note, cannot_tell } = body;
+      itemOf(body).state = body.withdrawn ? { ...NOTHING, uuid: id } : { uuid: id, grade: value, flag, note, cannot_tell };
+    }
+  }
+}
+
+async function begin(tries = 0) {
+  try {
+    known = await ask("/judge/state.json");
+  } catch (error) {
+    const words_ = error instanceof Refused ? error.message : "The server cannot be reached. This page tries again by itself.";
+    $("waiting").querySelector("p").textContent = outbox.entries().length ? `${words_} ${outbox.words("grade", "grades")}.` : words_;
+    if (!(error instanceof Refused)) setTimeout(() => begin(tries + 1), Math.min(10_000, 500 * 2 ** tries));
+    else $("waiting").classList.add("over");
+    return;
+  }
+  items = known.items.map((item) => ({ ...item }));
+  overlay();
+  $("waiting").hidden = true;
+  $("desk").hidden = false;
+  if (known.state === "stopped") warn("The task is stopped: you can look at your answers, and new ones are not taken.");
+  showSaved();
+  outbox.send();
+  askSettling();
+  const first = items.findIndex((item) => !isDone(item.state));
+  if (first >= 0) open(first);
+  else { at = Math.max(0, items.length - 1); isFinished = true; show(); }
+}
+begin();

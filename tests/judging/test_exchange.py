@@ -1,0 +1,176 @@
+"""Judgments from files and to files: what goes in comes out, the same file twice adds nothing, the rest is counted."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+import rankscope as rs
+from rankscope.data.judgments import JudgmentSource, SingleJudgment, read_judgments, with_uuid, write_judgments
+from rankscope.data.tasks import TaskItem, TaskPlan
+from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.judging.exchange import export_judgments, format_of, import_judgments
+from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
+
+GUIDELINE = "Grade it.\n\n## Scale\n\n- 0 No\n- 1 Perhaps\n- 2 Yes\n"
+TEXTS = {"q1": "heart at night", "q2": "knee, running"}
+DOCS = ("d1", "d2", "=d3")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "store.db", create=True) as opened:
+        queries = {name: StoredQuery(text) for name, text in TEXTS.items()}
+        facts = RunFacts(
+            system="a", started="2026-01-01T00:00:00", collection=CollectionFacts(name="c", queries=queries)
+        )
+        opened.runs.add(rs.Run({query: {doc: 1.0 / (i + 1) for i, doc in enumerate(DOCS)} for query in TEXTS}), facts)
+        yield opened
+
+
+@pytest.fixture
+def task(store):
+    guideline = store.judgments.add_guideline(GUIDELINE)
+    pairs = [(query, doc) for query in TEXTS for doc in DOCS]
+    items = [TaskItem(number=0, query=query, doc=doc, place=i) for i, (query, doc) in enumerate(pairs)]
+    return store.tasks.add("t", collection="c", plan=TaskPlan(overlap=2), guideline=guideline, items=items)
+
+
+def grades_in(store, task=None):
+    held = store.judgments.current("c", task=None if task is None else str(task.number))
+    return {(each.judgment.query, each.judgment.doc): each.judgment.grade for each in held}
+
+
+def test_trec_qrels_go_in_once(store, tmp_path):
+    (tmp_path / "in.txt").write_text("q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 -1\n")
+    taken = import_judgments(store, tmp_path / "in.txt", collection="c", rater="ann")
+    assert (taken.format, taken.n, taken.n_new, taken.n_grades) == ("qrels", 2, 2, 2)
+    assert taken.notes == ("1 doc with a grade below 0, which is none, left out",)
+    assert grades_in(store) == {("q1", "d1"): 2.0, ("q1", "d2"): 0.0}
+    assert {each.judgment.source.id for each in store.judgments.list("c")} == {"ann"}
+    assert import_judgments(store, tmp_path / "in.txt", collection="c", rater="ann").n_new == 0
+
+
+def test_a_book_of_quepid_has_a_column_for_each_rater_and_texts_for_queries(store, task, tmp_path):
+    path = tmp_path / "book.csv"
+    path.write_text('query,docid,Ann,bo@example.org\nheart at night,d1,2,1\n"knee, running",d2,0,\nelbow,d1,1,1\n')
+    taken = import_judgments(store, path, collection="c", task=task)
+    assert (taken.format, taken.n, taken.n_grades) == ("quepid", 3, 3)
+    assert taken.notes == ("2 judgments of 1 query left out that c does not have, or has twice: elbow",)
+    assert [rater.name for rater in store.raters.list(task)] == ["Ann", "bo@example.org"]
+    said = {(each.judgment.query, each.judgment.doc, each.judgment.source.id): each.judgment.grade
+            for each in store.judgments.current("c", task=str(task.number))}  # fmt: skip
+    first, second = (rater.id for rater in store.raters.list(task))
+    assert said == {("q1", "d1", first): 2.0, ("q1", "d1", second): 1.0, ("q2", "d2", first): 0.0}
+
+
+def test_a_case_of_quepid_has_one_rating(store, tmp_path):
+    path = tmp_path / "case.csv"
+    path.write_text("query,docid,rating\nheart at night,d1,3\n")
+    assert import_judgments(store, path, collection="c", rater="team").n_grades == 1
+    assert grades_in(store) == {("q1", "d1"): 3.0}
+
+
+def test_flags_and_choices_of_the_doctor_finder(store, tmp_path):
+    rows = [
+        {"Variant": "parallel", "Rank": 1, "Practitioner ID": "d1", "Practitioner Name": "A", "Specialty": "x",
+         "BM25 Score": 2, "Relevance Flagged": "No", "Flag Reason": "", "Booking Proxy": "Yes", "Precision@3": ""},
+        {"Variant": "parallel", "Rank": 2, "Practitioner ID": "d2", "Practitioner Name": "B", "Specialty": "y",
+         "BM25 Score": 1, "Relevance Flagged": "Yes", "Flag Reason": "too far", "Booking Proxy": "No",
+         "Precision@3": ""},
+    ]  # fmt: skip
+    path = tmp_path / "export.csv"
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert format_of(path) == "export"
+    with pytest.raises(InputError, match="no judgment that can be taken"):
+        import_judgments(store, path, collection="c")  # the file does not say what was asked
+    taken = import_judgments(store, path, collection="c", query="q1")
+    assert (taken.n, taken.n_flags, taken.n_choices, taken.n_grades) == (2, 1, 1, 0)
+    flagged = next(each.judgment for each in store.judgments.list("c") if each.judgment.flag)
+    assert (flagged.query, flagged.doc, flagged.note, flagged.system) == ("q1", "d2", "too far", "parallel")
+
+
+def test_kept_judgments_keep_their_uuids(store, tmp_path):
+    said = with_uuid(
+        SingleJudgment(query="q1", doc="d1", source=JudgmentSource("person", id="ann"), flag=True, note="n")
+    )
+    path = tmp_path / "opinions.jsonl"
+    write_judgments([said], path)
+    assert import_judgments(store, path, collection="c").n_flags == 1
+    assert store.judgments.list("c")[0].judgment.uuid == said.uuid
+    assert import_judgments(store, path, collection="c").n_new == 0
+
+
+def test_a_table_goes_out_and_in_again(store, task, tmp_path):
+    rater, _ = store.raters.invite(task, name="Ann, B.")
+    person = JudgmentSource("person", id=rater.id)
+    more = {"collection": "c", "task": str(task.number), "source": person}
+    store.judgments.add([
+        with_uuid(SingleJudgment(query="q1", doc="=d3", grade=1.0, flag=True, note='=1+1, "no"', **more)),
+        with_uuid(SingleJudgment(query="q1", doc="d2", choice=True, **more)),
+        with_uuid(SingleJudgment(query="q2", doc="d1", status="cannot_tell", note="query unclear", **more)),
+    ])  # fmt: skip
+    path = tmp_path / "out.csv"
+    assert export_judgments(store, path, collection="c", task=task) == 3
+    assert "'=1+1" in path.read_text()
+    with open_store(tmp_path / "other.db", create=True) as other:
+        taken = import_judgments(other, path, collection="c")
+        assert (taken.format, taken.n, taken.n_grades, taken.n_flags, taken.n_choices) == ("table", 3, 1, 1, 1)
+        found = {each.judgment.doc: each.judgment for each in other.judgments.list("c")}
+    assert (found["=d3"].grade, found["=d3"].note, found["=d3"].source.id) == (1.0, '=1+1, "no"', "Ann, B.")
+    assert found["d2"].choice
+    assert (found["d1"].status, found["d1"].note) == ("cannot_tell", "query unclear")
+
+
+def test_a_grade_with_a_choice_becomes_two_judgments(store, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("query,doc,grade,choice,note\nq1,d1,2,yes,fine\nq2,d1,,,\n")
+    taken = import_judgments(store, path, collection="c", rater="ann")
+    assert (taken.n, taken.n_grades, taken.n_choices) == (2, 1, 1)
+    assert taken.notes == ("1 row without grade, flag and choice left out",)
+
+
+def test_labels_go_out_as_qrels_by_the_rule_of_the_task(store, task, tmp_path):
+    (tmp_path / "a.txt").write_text("q1 0 d1 2\nq1 0 d2 2\n")
+    (tmp_path / "b.txt").write_text("q1 0 d1 1\nq1 0 d2 2\n")
+    for name in ("a", "b"):
+        import_judgments(store, tmp_path / f"{name}.txt", collection="c", task=task, rater=name)
+    assert export_judgments(store, tmp_path / "labels.txt", collection="c", task=task) == 2
+    assert (tmp_path / "labels.txt").read_text() == "q1 0 d1 1\nq1 0 d2 2\n"  # lower median of 2 and 1, and of 2 and 2
+    assert export_judgments(store, tmp_path / "book.csv", collection="c", task=task, format="quepid") == 2
+    rows = list(csv.reader((tmp_path / "book.csv").read_text().splitlines()))
+    assert rows == [
+        ["query", "docid", "a", "b"],
+        ["heart at night", "d1", "2", "1"],
+        ["heart at night", "d2", "2", "2"],
+    ]
+    assert export_judgments(store, tmp_path / "all.jsonl", collection="c", task=task) == 4
+    assert len(read_judgments(tmp_path / "all.jsonl")) == 4
+
+
+def test_what_does_not_belong_is_said(store, task, tmp_path):
+    (tmp_path / "in.txt").write_text("q1 0 d1 2\nq1 0 other 1\n")
+    taken = import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="ann")
+    assert taken.notes == ("1 judgment of docs outside the task left out",)
+    (tmp_path / "far.txt").write_text("q1 0 d1 7\n")
+    with pytest.raises(InputError, match="grade 7 of doc 'd1' for query 'q1' is not on the scale 0, 1, 2"):
+        import_judgments(store, tmp_path / "far.txt", collection="c", task=task, rater="ann")
+    (tmp_path / "bad.csv").write_text("query,docid,rating\nheart at night,d1,good\n")
+    with pytest.raises(FormatError, match=r"bad\.csv:2: 'good' is no rating"):
+        import_judgments(store, tmp_path / "bad.csv", collection="c")
+    with pytest.raises(OptionError, match="in which form"):
+        export_judgments(store, tmp_path / "x.bin", collection="c")
+
+
+def test_an_id_with_a_blank_is_no_trec(store, tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps({"query": "q1", "doc": "a b", "grade": 1}) + "\n")
+    import_judgments(store, path, collection="c", rater="ann")
+    with pytest.raises(InputError, match="blank"):
+        export_judgments(store, tmp_path / "out.txt", collection="c")
+    assert not (tmp_path / "out.txt").exists()

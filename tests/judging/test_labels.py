@@ -1,0 +1,59 @@
+"""Qrels made of a task: expected grades by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankscope.errors import InputError
+from rankscope.judging.labels import make_qrels
+from small_task import small_task
+
+
+def test_the_rule_of_the_task_and_others(tmp_path):
+    with small_task(tmp_path, n_queries=1) as made:
+        made.grade("ada", {"d0": 3, "d1": 1, "d2": 0})
+        made.grade("bo", {"d0": 0, "d1": 2, "d3": 1})
+        made.grade("cy", {"d0": 3})
+        found = {
+            rule: made.store.qrels.judgments(make_qrels(made.store, made.task, rule=rule))["q00"]
+            for rule in (None, "majority", "mean", "max", "latest")
+        }
+        trusted = make_qrels(made.store, made.task, rule="trusted", trusted="bo")
+        assert made.store.qrels.judgments(trusted)["q00"] == {"d0": 0, "d1": 2, "d2": 0, "d3": 1}
+    assert found[None] == {"d0": 3, "d1": 1, "d2": 0, "d3": 1}
+    assert found["majority"] == {"d0": 3, "d1": 1, "d2": 0, "d3": 1}
+    assert found["mean"] == {"d0": 2, "d1": 1, "d2": 0, "d3": 1}  # 2 and 1.5
+    assert found["max"] == {"d0": 3, "d1": 2, "d2": 0, "d3": 1}
+    assert found["latest"] == {"d0": 3, "d1": 2, "d2": 0, "d3": 1}
+
+
+def test_what_is_kept_with_them(tmp_path):
+    known = {"q00": {"d0": 2, "x": 1}, "q01": {"y": 3}}
+    with small_task(tmp_path, n_queries=2, known=known, gold={("q00", "d1"): 3.0}) as made:
+        made.grade("ada", {"d0": 1, "d1": 0})
+        made.grade("bo", {"d0": 3})
+        made.say("bo", "q00", "d0", grade=0.0, again=True)
+        stored = make_qrels(made.store, made.task)
+        grades = made.store.qrels.judgments(stored)
+    assert grades["q00"] == {"d0": 1, "d1": 3, "x": 1}
+    assert grades["q01"] == {"d0": 1, "d1": 0, "y": 3}
+    assert stored.name == "doctors"
+    facts = {name: stored.facts[name] for name in ("rule", "task", "n_known", "n_gold", "n_raters", "n_disagreed")}
+    assert facts == {"rule": "lower median", "task": "1", "n_known": 2, "n_gold": 1, "n_raters": 2, "n_disagreed": 2}
+    assert stored.facts["guidelines"] == [made.task.guideline]
+
+
+def test_nothing_graded_is_an_error(tmp_path):
+    with small_task(tmp_path, n_queries=1) as made:
+        with pytest.raises(InputError, match="nothing is graded in the task hearts yet"):
+            make_qrels(made.store, made.task)
+        made.say("ada", "q00", "d0", flag=True)
+        with pytest.raises(InputError, match="nothing is graded"):
+            make_qrels(made.store, made.task)
+
+
+def test_a_task_without_known_labels_names_its_qrels(tmp_path):
+    with small_task(tmp_path, n_queries=1) as made:
+        made.grade("ada", {"d0": 1})
+        assert make_qrels(made.store, made.task).name == "hearts"
+        assert make_qrels(made.store, made.task, name="mine").name == "mine"

@@ -1,0 +1,236 @@
+"""Flags, choices and preferences of a task: expected numbers by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+import rankscope as rs
+from rankscope.judging.agreement import CountOf
+from rankscope.judging.opinions import OpinionReport, opinions_of, outcome_of, percent_of
+from rankscope.records import replace
+from small_task import small_task
+
+GRADES = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
+
+
+def test_win_rate_of_choices(tmp_path):
+    """By hand: ada chooses d0 for nine queries, which new has first, and d3 for three, which old has first."""
+    with small_task(tmp_path) as made:
+        for i, query in enumerate(made.queries):
+            made.say("ada", query, "d3" if i < 3 else "d0", choice=True)
+        found = opinions_of(made.store, made.task)
+    (pair,) = found.choices.pairs
+    assert (pair.a, pair.b) == ("old", "new")
+    assert (pair.won, pair.tied, pair.lost, pair.n_queries, pair.n_opinions) == (9, 0, 3, 12, 12)
+    assert pair.rate == 0.75
+    # the same differences as scores of two systems: 1 - 0 and 0 - 1
+    shares = {f"q{i}": {"d": 1} for i in range(12)}
+    runs = {"a": {q: ["x", "d"] if i >= 3 else ["d"] for i, q in enumerate(shares)}}
+    runs["b"] = {q: ["d"] if i >= 3 else ["x", "d"] for i, q in enumerate(shares)}
+    expected = rs.compare(shares, runs, "Success@1", margin=0, order="given")["a", "b"]
+    assert (pair.low, pair.high) == pytest.approx(((1 + expected.ci.low) / 2, (1 + expected.ci.high) / 2))
+    assert pair.code == expected.verdict.code == "cannot_tell"
+    assert pair.low <= 0.5 < pair.high
+    assert pair.text.startswith(
+        "By choices, one cannot tell whether new or old is better. new's win rate against old is 75% (95% CI"
+    )
+    assert pair.text.endswith("on 12 queries: of 12 choices, new has 9 at a better rank, old 3.")
+    old, new = found.choices.systems
+    assert (old.first, new.first) == (CountOf(3, 12), CountOf(9, 12))
+    assert (old.median_rank, new.median_rank) == (4, 1)
+    assert [(each.rank, each.n) for each in new.by_rank] == [(1, 9), (4, 3)]
+    assert OpinionReport.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "outcome"), [(1, 4, 0), (4, 1, 1), (2, 2, 0.5), (None, 3, 1), (3, None, 0), (None, None, 0.5)]
+)
+def test_who_has_the_chosen_doc_higher(a, b, outcome):
+    assert outcome_of(a, b) == outcome
+
+
+def test_raters_of_a_query_are_one_unit(tmp_path):
+    """Three raters choose for q00, one for the others: each query counts the same, so 11 of 12 won, and q00 a third."""
+    with small_task(tmp_path) as made:
+        for query in made.queries:
+            made.say("ada", query, "d0", choice=True)
+        made.say("bo", "q00", "d3", choice=True)
+        made.say("cy", "q00", "d3", choice=True)
+        (pair,) = opinions_of(made.store, made.task).choices.pairs
+    assert (pair.n_queries, pair.n_opinions, pair.won, pair.lost) == (12, 14, 12, 2)
+    assert pair.rate == pytest.approx((11 + 1 / 3) / 12)
+    assert pair.code == "better"
+    assert pair.low > 0.5
+    assert pair.high <= 1
+
+
+def test_few_queries_and_choices_of_one_kind(tmp_path):
+    with small_task(tmp_path, n_queries=3) as made:
+        for query in made.queries:
+            made.say("ada", query, "d0", choice=True)
+        (pair,) = opinions_of(made.store, made.task).choices.pairs
+    assert (pair.code, pair.rate) == ("too_few", 1)
+    assert pair.text == (
+        "By choices, there are too few queries to tell new from old. new's win rate against old is 100%, on 3 queries: "
+        "of 3 choices, new has 3 at a better rank, old 0."
+    )
+
+
+def test_a_few_ties_are_not_even(tmp_path):
+    lists = {"old": ("d0", "d1"), "new": ("d0", "d2")}
+    with small_task(tmp_path, lists=lists, n_queries=9) as made:
+        for query in made.queries:
+            made.say("ada", query, "d0", choice=True)
+        (few,) = opinions_of(made.store, made.task).choices.pairs
+    with small_task(tmp_path / "more", lists=lists, n_queries=10) as made:
+        for query in made.queries:
+            made.say("ada", query, "d0", choice=True)
+        (enough,) = opinions_of(made.store, made.task).choices.pairs
+    assert (few.words, few.rate, enough.words, enough.rate) == ("too few queries", 0.5, "even", 0.5)
+
+
+def test_a_side_that_is_named_too_often_and_answers_that_change(tmp_path):
+    with small_task(tmp_path, mode="lists") as made:
+        for query in made.queries:
+            made.prefer("ada", query, "old", "new", -1)
+            made.prefer("ada", query, "new", "old", -1, again=True)
+        found = opinions_of(made.store, made.task)
+    assert found.preferences.pairs[0].words == "even"
+    assert found.details == (
+        "Preferences are not steady: shown again with sides swapped, 12 of 12 got another answer. They count as ties.",
+        "The side may matter: 24 of 24 preferences are for the list on the left.",
+    )
+
+
+def test_a_choice_that_is_taken_back_or_moved(tmp_path):
+    with small_task(tmp_path) as made:
+        made.say("ada", "q00", "d0", choice=True)
+        made.say("ada", "q00", "d3", choice=True)
+        made.say("ada", "q01", "d0", choice=True)
+        made.say("ada", "q01", "d0", choice=True, status="withdrawn")
+        found = opinions_of(made.store, made.task)
+    assert (found.choices.n, found.choices.pairs[0].lost) == (1, 1)
+    assert "All choices are of one query: they say nothing of others." in found.details
+
+
+def test_flags_by_rank_system_and_note(tmp_path):
+    """ada and bo grade everything; ada flags d3 of all 12 queries, bo of the first 6: old has it first, new last."""
+    with small_task(tmp_path) as made:
+        for name, flagged in (("ada", 12), ("bo", 6)):
+            for i, query in enumerate(made.queries):
+                for doc, grade in GRADES.items():
+                    flag = doc == "d3" and i < flagged
+                    note = ("Wrong city" if i % 2 else "not a surgeon, wrong city") if flag else ""
+                    made.say(name, query, doc, grade=float(grade), flag=flag, note=note)
+        found = opinions_of(made.store, made.task).flags
+    assert found.share == CountOf(18, 96)
+    assert found.n_docs == 12
+    old, new = found.systems
+    assert old.share == new.share == CountOf(18, 96)
+    assert [each.share.n for each in old.by_rank] == [18, 0, 0, 0]
+    assert [each.share.n for each in new.by_rank] == [0, 0, 0, 18]
+    assert [(each.rank, each.share) for each in found.by_rank] == [
+        (1, CountOf(18, 48)),
+        (2, CountOf(0, 48)),
+        (3, CountOf(0, 48)),
+        (4, CountOf(18, 48)),
+    ]
+    assert [(each.text, each.n) for each in found.notes] == [("Wrong city", 9), ("not a surgeon, wrong city", 9)]
+    assert [(each.text, each.n) for each in found.words] == [("city", 18), ("wrong", 18), ("surgeon", 9)]
+    # the fields of queries alternate, and so do the notes
+    values = {each.value: each for each in found.by_value if each.name == "field"}
+    assert values["heart"].share == values["skin"].share == CountOf(9, 48)
+    assert [word.text for word in values["heart"].words] == ["city", "wrong"]
+    assert [word.text for word in values["skin"].words] == ["city", "surgeon", "wrong"]
+    assert found.docs[0].share == CountOf(2, 2)
+    assert found.docs[0].ranks == {"new": 4, "old": 1}
+    (pair,) = found.pairs
+    assert (pair.code, pair.words, pair.rate) == ("same", "even", 0)
+
+
+def test_fewer_flags_are_better(tmp_path):
+    """Of two lists without a doc in common, only docs of old are flagged: one of its two in each query."""
+    lists = {"old": ("a", "b"), "new": ("c", "d")}
+    with small_task(tmp_path, lists=lists) as made:
+        for i, query in enumerate(made.queries):
+            for doc in "abcd":
+                made.say("ada", query, doc, grade=1.0, flag=doc == ("a" if i % 3 else "c"))
+        found = opinions_of(made.store, made.task)
+    (pair,) = found.flags.pairs
+    # eight queries with one of two docs of old, four with one of two of new
+    assert pair.rate == pytest.approx((4 * 0.5 - 8 * 0.5) / 12)
+    assert (pair.won, pair.lost) == (8, 4)
+    assert "less often" in pair.text
+    assert found.flags.n_without_note == 12
+    assert found.flags.notes == ()
+
+
+def test_in_lists_every_doc_of_a_judged_query_was_looked_at(tmp_path):
+    with small_task(tmp_path, mode="lists") as made:
+        made.say("ada", "q00", "d3", flag=True, note="wrong city")
+        made.say("ada", "q01", "d0", choice=True)
+        made.prefer("ada", "q02", "old", "new", 1)
+        found = opinions_of(made.store, made.task)
+    assert found.flags.share == CountOf(1, 12)
+
+
+def test_preferences_with_sides_swapped(tmp_path):
+    """In 12 queries new is on the right and preferred; sides swapped, q00 to q02 name new again, q03 the old one."""
+    with small_task(tmp_path, mode="lists") as made:
+        for query in made.queries:
+            made.prefer("ada", query, "old", "new", 2)
+        for query in made.queries[:3]:
+            made.prefer("ada", query, "new", "old", -1, again=True)
+        made.prefer("ada", "q03", "new", "old", 1, again=True)
+        made.prefer("bo", "q00", "new", "old", None)
+        found = opinions_of(made.store, made.task).preferences
+    (pair,) = found.pairs
+    assert (pair.won, pair.tied, pair.lost, pair.n_queries) == (11, 1, 0, 12)
+    assert pair.rate == pytest.approx(11.5 / 12)
+    assert (pair.code, pair.b) == ("better", "new")
+    assert found.swapped.alike == CountOf(3, 4)
+    assert found.swapped.left == CountOf(3, 16)
+    (counts,) = found.counts
+    assert (counts.a_clearly, counts.a_slightly, counts.none, counts.b_slightly, counts.b_clearly) == (0, 1, 0, 3, 12)
+    assert counts.cannot_tell == 1
+
+
+def test_three_systems_share_the_error_rate(tmp_path):
+    lists = {"old": ("d3", "d2"), "mid": ("d2", "d0"), "new": ("d0", "d1")}
+    with small_task(tmp_path, lists=lists) as made:
+        for query in made.queries:
+            made.say("ada", query, "d0" if query != "q00" else "d3", choice=True)
+        found = opinions_of(made.store, made.task)
+    assert [(pair.a, pair.b, pair.level) for pair in found.choices.pairs] == [
+        ("old", "mid", 0.975),
+        ("old", "new", 0.975),
+    ]
+    assert found.choices.systems[0].found == CountOf(1, 12)
+
+
+def test_nothing_is_said(tmp_path):
+    with small_task(tmp_path) as made:
+        found = opinions_of(made.store, made.task)
+        assert found.headline == "Nobody has flagged, chosen or preferred anything yet."
+        made.grade("ada", GRADES)
+        found = opinions_of(made.store, made.task)
+        assert found.headline == "Nothing is flagged, of 48 looks at a doc."
+        alone = replace(made.task, plan=replace(made.task.plan, systems=(), runs=()))
+        assert opinions_of(made.store, alone).choices.pairs == ()
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0.5, "50%"),
+        (0.502, "50.2%"),
+        (0.4999, "49.99%"),
+        (0, "0%"),
+        (0.001, "0.1%"),
+        (1, "100%"),
+        (0.9996, "99.96%"),
+        (1 / 3, "33%"),
+    ],
+)
+def test_shares_are_shown_on_their_side_of_a_half(share, shown):
+    assert percent_of(share) == shown

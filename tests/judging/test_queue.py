@@ -1,0 +1,182 @@
+"""The queue of a rater, whatever was judged before: each doc to as many raters as planned, and what is done stays."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankscope.judging.queue import GAP, QueueEntry, queue_of, screen_order, share_out, unit_hash
+from rankscope.judging.records import TaskItem, TaskPlan
+
+NAMES = st.text(st.sampled_from("ab\udc80\0<"), min_size=1, max_size=3)
+
+
+def items_of(pairs, *, gold=(), place=0) -> list[TaskItem]:
+    return [
+        TaskItem(number=number, query=query, doc=doc, place=place, gold=1.0 if number in gold else None)
+        for number, (query, doc) in enumerate(pairs, start=1)
+    ]
+
+
+def queue(plan, items, rater, raters, done=None, *, again=None, in_vain=None, **more) -> tuple[QueueEntry, ...]:
+    shared = share_out(plan, items, raters=raters, done=done or {}, in_vain=in_vain)
+    return queue_of(plan, shared, rater=rater, seed=100 + rater, done=done or {}, done_again=again or {}, **more)
+
+
+def names(entries) -> list[tuple[str, str, bool]]:
+    return [(entry.item.query, entry.item.doc, entry.again) for entry in entries]
+
+
+@st.composite
+def cases(draw):
+    """Return a plan, items, raters who may judge, and who has judged what, also raters who may not any more."""
+    pairs = draw(st.lists(st.tuples(NAMES, NAMES), unique=True, max_size=25))
+    plan = TaskPlan(
+        overlap=draw(st.integers(1, 4)),
+        gold_share=draw(st.sampled_from([0.0, 0.2, 0.5])),
+        repeat_share=draw(st.sampled_from([0.0, 0.1, 0.5])),
+    )
+    items = items_of(pairs, gold=draw(st.sets(st.integers(1, 25), max_size=5)))
+    raters = draw(st.lists(st.integers(1, 6), unique=True, min_size=1, max_size=5))
+    numbers = iter(draw(st.permutations(range(1, 200))))
+    judged = (
+        {pair: draw(st.sets(st.integers(1, 7), max_size=3)) for pair in draw(st.sets(st.sampled_from(pairs)))}
+        if pairs
+        else {}
+    )
+    done = {pair: {rater: next(numbers) for rater in sorted(by)} for pair, by in judged.items() if by}
+    return plan, items, raters, done, numbers
+
+
+@given(cases())
+def test_each_doc_goes_to_as_many_raters_as_planned(case):
+    plan, items, raters, done, _ = case
+    queues = {rater: queue(plan, items, rater, raters, done) for rater in raters}
+    for item in items:
+        pair = item.query, item.doc
+        if item.gold is not None:
+            continue
+        having = {rater for rater, entries in queues.items() if (*pair, False) in names(entries)}
+        judged = set(done.get(pair, {}))
+        assert judged & set(raters) <= having
+        possible = len(judged | set(raters))
+        if len(judged) <= plan.overlap:
+            assert len(having | judged) == min(plan.overlap, possible)
+        else:
+            assert having == judged & set(raters)
+
+
+@given(cases())
+def test_what_is_done_comes_first_as_it_was_begun(case):
+    plan, items, raters, done, _ = case
+    rater = raters[0]
+    entries = queue(plan, items, rater, raters, done)
+    begun = sorted((by[rater], pair) for pair, by in done.items() if rater in by)
+    assert [(entry.item.query, entry.item.doc) for entry in entries if entry.done] == [pair for _, pair in begun]
+    flags = [entry.done for entry in entries]
+    assert flags == sorted(flags, reverse=True)
+    assert len(names(entries)) == len(set(names(entries)))
+    assert entries == queue(plan, items, rater, raters, done)
+    assert set(names(entries)) == set(names(queue(plan, items[::-1], rater, raters, done)))
+
+
+@given(cases(), st.lists(st.tuples(NAMES, NAMES), unique=True, max_size=10))
+def test_adding_docs_never_moves_or_removes_what_is_done(case, more):
+    plan, items, raters, done, numbers = case
+    rater = raters[0]
+    again = {pair: next(numbers) for pair, by in done.items() if rater in by and plan.repeat_share}
+    before = queue(plan, items, rater, raters, done, again=again)
+    known = {(item.query, item.doc) for item in items}
+    added = [pair for pair in more if pair not in known]
+    longer = items + [
+        TaskItem(number=len(items) + place, query=query, doc=doc, place=0)
+        for place, (query, doc) in enumerate(added, start=1)
+    ]
+    after = queue(plan, longer, rater, raters, done, again=again)
+    assert [entry for entry in after if entry.done] == [entry for entry in before if entry.done]
+
+
+@given(cases())
+def test_docs_come_again_later_and_not_too_many(case):
+    plan, items, raters, _, _ = case
+    entries = queue(plan, items, raters[0], raters)
+    firsts = [entry for entry in entries if not entry.again]
+    repeats = [entry for entry in entries if entry.again]
+    assert len(repeats) <= round(plan.repeat_share * len(firsts))
+    order = names(entries)
+    for entry in repeats:
+        assert entry.item.gold is None
+        between = order.index((entry.item.query, entry.item.doc, True)) - order.index(
+            (entry.item.query, entry.item.doc, False)
+        )
+        assert between > min(GAP, 3)
+
+
+def test_gold_docs_are_a_share_of_what_each_rater_judges():
+    """By hand: 40 docs and a share of 0.2 are 10 gold docs, as 10 of 50 are 0.2; with two raters, 20 and 5."""
+    items = items_of([(f"q{i}", f"d{j}") for i in range(10) for j in range(6)], gold=range(1, 61, 3))
+    plan = TaskPlan(gold_share=0.2, repeat_share=0.0)
+    alone = queue(plan, items, 1, [1])
+    assert (len(alone), sum(entry.item.gold is not None for entry in alone)) == (50, 10)
+    for rater in (1, 2):
+        half = queue(plan, items, rater, [1, 2])
+        assert (len(half), sum(entry.item.gold is not None for entry in half)) == (25, 5)
+    places = [place for place, entry in enumerate(alone) if entry.item.gold is not None]
+    assert min(places) < 15
+    assert max(places) > 35
+
+
+def test_raters_get_alike_much_and_whole_queries():
+    items = items_of([(f"q{i}", f"d{j}") for i in range(12) for j in range(5)])
+    queues = {rater: queue(TaskPlan(repeat_share=0.0), items, rater, [1, 2, 3]) for rater in (1, 2, 3)}
+    assert [len(entries) for entries in queues.values()] == [20, 20, 20]
+    for entries in queues.values():
+        assert set(Counter(entry.item.query for entry in entries).values()) == {5}
+        order = [entry.item.query for entry in entries]
+        assert all(len(set(order[place : place + 5])) == 1 for place in range(0, 20, 5))
+
+
+def test_few_queries_are_shared_doc_by_doc():
+    items = items_of([("q", f"d{j}") for j in range(10)])
+    sizes = [len(queue(TaskPlan(repeat_share=0.0), items, rater, [1, 2])) for rater in (1, 2)]
+    assert sizes == [5, 5]
+
+
+def test_what_a_rater_who_left_has_not_judged_goes_to_the_others():
+    items = items_of([(f"q{i}", "d") for i in range(4)])
+    plan = TaskPlan(repeat_share=0.0)
+    left = {("q0", "d"): {2: 7}}
+    assert {name for name, _, _ in names(queue(plan, items, 1, [1], left))} == {"q1", "q2", "q3"}
+
+
+def test_a_doc_judged_in_vain_goes_to_somebody_else():
+    """Rater 1 has all of both queries; where that one cannot tell, rater 2 judges in their place."""
+    items = items_of([("q0", "d0"), ("q0", "d1"), ("q1", "d0")])
+    plan, done = TaskPlan(repeat_share=0.0), {("q0", "d0"): {1: 7}, ("q0", "d1"): {1: 8}, ("q1", "d0"): {1: 9}}
+    assert queue(plan, items, 2, [1, 2], done) == ()
+    unclear = {("q0", "d1"): [1]}
+    assert names(queue(plan, items, 2, [1, 2], done, in_vain=unclear)) == [("q0", "d1", False)]
+    assert len(queue(plan, items, 1, [1, 2], done, in_vain=unclear)) == 3
+    assert len(queue(plan, items, 1, [1], done, in_vain=unclear)) == 3
+
+
+def test_what_matters_most_comes_first():
+    items = [TaskItem(number=n, query=f"q{n}", doc="d", place=-n) for n in range(1, 6)]
+    plan = TaskPlan(repeat_share=0.0)
+    assert [query for query, _, _ in names(queue(plan, items, 1, [1]))] == ["q5", "q4", "q3", "q2", "q1"]
+    ordered = queue(plan, items, 1, [1], order=[("q2", "d"), ("q4", "d")])
+    assert [query for query, _, _ in names(ordered)] == ["q2", "q4", "q5", "q3", "q1"]
+
+
+def test_the_hash_of_the_audit_order():
+    """The first 8 bytes of `printf '7\\037q1' | sha256sum` are 6db2aa3d72d45e6d."""
+    assert unit_hash(7, "q1") == pytest.approx(int("6db2aa3d72d45e6d", 16) / 2**64, abs=1e-15)
+
+
+def test_sides_are_drawn_for_each_query_and_swapped_the_second_time():
+    left = Counter(screen_order(["a", "b"], 5, f"q{i}", again=False)[0] for i in range(200))
+    assert 70 < left["a"] < 130  # 4 standard deviations around 100
+    assert screen_order("abc", 5, "q", again=True) == screen_order("abc", 5, "q", again=False)[::-1]

@@ -1,0 +1,224 @@
+"""Tasks: which docs they hold, what a plan may ask for, and how they grow."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+import rankscope as rs
+from kitchen import LISTS, add_runs, joined, small_task
+from rankscope.errors import InputError, OptionError, UnknownNameError
+from rankscope.judging.guidelines import DEFAULT_GUIDELINE, guideline_text, parse_guideline
+from rankscope.judging.records import GradeLabel, Guideline, TaskItem, TaskPlan
+from rankscope.judging.tasks import change_guideline, create_task, extend_task
+from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "store.db", create=True) as opened:
+        add_runs(opened)
+        yield opened
+
+
+def pairs_in(store, task) -> list[tuple[str, str]]:
+    return [(item.query, item.doc) for item in store.tasks.items(task)]
+
+
+def test_the_first_docs_of_each_system_once_with_their_ranks(store):
+    items = {(item.query, item.doc): item.ranks for item in store.tasks.items(small_task(store, k=2))}
+    assert items == {
+        ("q1", "a"): {"alpha-system": 1},
+        ("q1", "b"): {"alpha-system": 2, "beta-system": 1},
+        ("q1", "x"): {"beta-system": 2},
+        ("q2", "a"): {"alpha-system": 1, "beta-system": 2},
+        ("q2", "d"): {"alpha-system": 2, "beta-system": 1},
+        ("q3", "e"): {"alpha-system": 1, "beta-system": 1},
+    }
+
+
+def test_docs_that_are_judged_already_are_not_asked_again(store):
+    known = store.qrels.add(rs.Qrels({"q1": {"a": 2, "b": 0}, "q3": {"e": 1}}), name="food")
+    task = small_task(store, qrels=known.number)
+    assert pairs_in(store, task) == [("q1", "c"), ("q1", "x"), ("q2", "a"), ("q2", "d")]
+    assert (task.plan.systems, task.plan.runs) == (("alpha-system", "beta-system"), (1, 2))
+
+
+def test_gold_docs_come_from_what_is_known(store):
+    """By hand: 4 docs are open, and 0.3 x 4 / 0.7 = 1.7, so that 2 gold docs are mixed in."""
+    known = store.qrels.add(rs.Qrels({"q1": {"a": 2, "b": 0}, "q3": {"e": 1}}), name="food")
+    task = small_task(store, qrels=known.number, gold_share=0.3)
+    gold = {(item.query, item.doc): item.gold for item in store.tasks.items(task) if item.gold is not None}
+    assert gold == {("q1", "a"): 2.0, ("q1", "b"): 0.0}  # q3 is not judged otherwise, and would stand out
+    assert len(joined(store, task).state().items) == 6
+    with pytest.raises(OptionError, match="no docs of a known grade"):
+        small_task(store, "other", gold_share=0.3)
+
+
+def test_a_sample_grows_without_losing_docs(store):
+    task = small_task(store, pool="sample", size=3)
+    before = set(pairs_in(store, task))
+    assert len(before) == 3
+    extended = extend_task(store, task, size=5)
+    assert (extended.items, extended.task.plan.size) == (2, 5)
+    assert before < set(pairs_in(store, task))
+
+
+def test_the_order_of_an_audit_follows_from_seed_and_names(store):
+    """As the formula says: by the first 8 bytes of the sha256 of seed, \\x1f and query. The lists of q3 are the same."""
+    judge = store.qrels.add(rs.Qrels({"q1": {"z": 3, "y": 2, "w": 1}}), name="model", kind="judge")
+    task = small_task(store, pool="audit", k=2, judge_qrels=judge.number, seed=7)
+    items = store.tasks.items(task)
+    assert {item.query for item in items} == {"q1", "q2"}
+    assert {item.doc for item in items if item.query == "q1"} == {"a", "b", "x", "z", "y"}
+    assert {item.purpose for item in items} == {"audit"}
+    order = sorted(("q1", "q2"), key=lambda query: hashlib.sha256(f"7\x1f{query}".encode()).digest()[:8])
+    assert [
+        query
+        for query, _ in dict.fromkeys((item.query, item.place) for item in sorted(items, key=lambda item: item.place))
+    ] == order
+    assert [line.query for line in joined(store, task).state().queries] == order
+    whole = small_task(store, "whole", pool="audit", k=2, judge_qrels=judge.number, changed_only=False)
+    assert {item.query for item in store.tasks.items(whole)} == {"q1", "q2", "q3"}
+    first = small_task(store, "first", pool="audit", k=2, judge_qrels=judge.number, seed=7, size=1)
+    assert {item.query for item in store.tasks.items(first)} == {order[0]}
+    extend_task(store, first, size=2)
+    places = {(item.query, item.place) for item in store.tasks.items(first)}
+    assert places == {(item.query, item.place) for item in items}
+
+
+def test_disagreements_between_people_and_a_judge(store):
+    people = store.qrels.add(rs.Qrels({"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"d": 1}}), name="people")
+    judge = store.qrels.add(rs.Qrels({"q1": {"a": 0, "b": 1, "c": 1, "x": 3}}), name="model", kind="judge")
+    task = small_task(store, pool="disagreements", qrels=people.number, judge_qrels=judge.number)
+    found = [(item.query, item.doc, item.place) for item in store.tasks.items(task)]
+    assert found == [("q1", "a", 0), ("q1", "c", 1)]
+
+
+def test_pairs_of_a_file_and_items_of_others(store):
+    plan = TaskPlan(pool="file", repeat_share=0.0)
+    task = create_task(store, "file", plan, collection="food", pairs=[("q1", "a"), ("q1", "a"), ("q9", "z")])
+    assert pairs_in(store, task) == [("q1", "a"), ("q9", "z")]
+    assert extend_task(store, task, pairs=[("q1", "a"), ("q2", "b")]).items == 1
+    given = [TaskItem(number=0, query="q1", doc="d", place=4)]
+    assert store.tasks.items(create_task(store, "given", plan, collection="food", items=given))[0].place == 4
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"k": 0}, "are 1 or more"),
+        ({"overlap": 0}, "are 1 or more"),
+        ({"size": 0}, "are 1 or more"),
+        ({"gold_share": 0.6}, "from 0 to 0.5"),
+        ({"repeat_share": -0.1}, "from 0 to 0.5"),
+        ({"repeat_share": float("nan")}, "from 0 to 0.5"),
+        ({"mode": "lists", "pool": "audit"}, "lists are judged whole"),
+        ({"mode": "lists", "gold_share": 0.1}, "no known grade"),
+        ({"pool": "disagreements"}, "need two qrels"),
+        ({"pool": "audit"}, "the qrels of the judge"),
+        ({"pool": "settle"}, "needs a measure"),
+        ({"rule": "trusted"}, "whose grade counts"),
+        ({"qrels": 99}, "no qrels 99"),
+    ],
+)
+def test_a_plan_that_cannot_be(store, plan, said):
+    with pytest.raises((OptionError, InputError), match=said):
+        small_task(store, **plan)
+    assert store.tasks.list() == ()
+
+
+def test_runs_that_cannot_be_put_together(store):
+    with pytest.raises(OptionError, match="named twice"):
+        create_task(store, "t", TaskPlan(), runs=["alpha-system", "1"])
+    with pytest.raises(OptionError, match="lists to compare need more runs than 1"):
+        create_task(store, "t", TaskPlan(mode="lists"), runs=["alpha-system"])
+    with pytest.raises(UnknownNameError, match="no run"):
+        create_task(store, "t", TaskPlan(runs=(77,)))
+    with pytest.raises(OptionError, match="needs a collection"):
+        create_task(store, "t", TaskPlan(pool="file"), pairs=[("q", "d")])
+    with pytest.raises(InputError, match="nothing to judge"):
+        create_task(store, "t", TaskPlan(pool="file"), collection="food")
+    other = RunFacts(
+        system="gamma", started="2026-01-01T00:00:00+00:00",
+        collection=CollectionFacts(name="drinks", queries={"q1": StoredQuery("tea")}),
+    )  # fmt: skip
+    store.runs.add(rs.Run({"q1": {"a": 1.0}}), other)
+    with pytest.raises(OptionError, match="of the collection drinks"):
+        create_task(store, "t", TaskPlan(), runs=["alpha-system", "gamma"])
+
+
+def test_two_runs_of_a_system_have_names_of_their_own(store):
+    facts = RunFacts(
+        system="alpha-system", started="2026-02-01T00:00:00+00:00",
+        collection=CollectionFacts(name="food", queries={"q1": StoredQuery("soup")}),
+    )  # fmt: skip
+    store.runs.add(rs.Run({"q1": {"n": 1.0}}), facts)
+    task = create_task(store, "t", TaskPlan(mode="lists"), runs=["alpha-system~1", "alpha-system"])
+    assert task.plan.systems == ("alpha-system (run 1)", "alpha-system (run 3)")
+    assert {item.query for item in store.tasks.items(task)} == {"q1"}
+
+
+def test_a_task_can_only_grow(store):
+    task = small_task(store, overlap=2)
+    for less in ({"k": 2}, {"overlap": 1}):
+        with pytest.raises(OptionError, match="already"):
+            extend_task(store, task, **less)
+    grown = extend_task(store, task, overlap=3)
+    assert (grown.items, grown.task.plan.overlap) == (0, 3)
+    assert LISTS.keys() == set(grown.task.plan.systems)
+
+
+def test_docs_that_are_found_further_down_know_it(store):
+    """By hand: b is second in the first list, and c third; x is second in the other list, and a third."""
+    task = small_task(store, k=1)
+    extend_task(store, task, k=3)
+    ranks = {item.doc: item.ranks for item in store.tasks.items(task, query="q1")}
+    assert ranks["a"] == {"alpha-system": 1, "beta-system": 3}
+    assert ranks["b"] == {"alpha-system": 2, "beta-system": 1}
+    lists = small_task(store, "lists", mode="lists", k=2)
+    with pytest.raises(OptionError, match="down to rank 2"):
+        extend_task(store, lists, k=3)
+
+
+def test_words_of_a_guideline_may_change_and_grades_may_not(store):
+    task = small_task(store)
+    changed = change_guideline(store, task, DEFAULT_GUIDELINE.replace("helps, in part", "helps"))
+    assert changed.guideline != task.guideline
+    assert store.tasks.get("kitchen") == changed
+    with pytest.raises(OptionError, match="has the grades 0, 1, 2, 3"):
+        change_guideline(store, task, "## Scale\n- 0 no\n- 1 yes\n")
+
+
+def test_the_scale_is_read_from_its_list():
+    text = "# T\n\n- 7 not here\n\n## Scale\n\nSome words.\n\n* **2 Yes**: it is\n- 0\n+ -1.5 Worse than nothing\n\n## Flag reasons\n- wrong city\n- wrong city\n- <b>\n"
+    found = parse_guideline(text)
+    assert found.scale == (
+        GradeLabel(-1.5, "Worse than nothing"), GradeLabel(0.0, "0"), GradeLabel(2.0, "Yes", "it is"),
+    )  # fmt: skip
+    assert (found.flag_reasons, found.text) == (("wrong city", "<b>"), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it names no grade"),
+        ("# Scale\n- 1 only\n", "it names 1"),
+        ("# Scale\n- 1 a\n- 1 b\n- 0 c\n", "it names 1, 1, 0"),
+        ("# Scale\n- good\n- 1 b\n", "does not begin with a grade"),
+        ("x" * 100_001, "has 100,001 characters"),
+        ("# " + " " * 99_000 + "x", "it names no grade"),
+        ("# Scale\n- " + " " * 99_000 + "x", "does not begin with a grade"),
+    ],
+)
+def test_a_guideline_without_a_scale_is_refused(text, said):
+    with pytest.raises(InputError, match=said):
+        parse_guideline(text)
+
+
+def test_a_guideline_is_written_so_that_it_can_be_read():
+    made = Guideline("Judge well.", (GradeLabel(0.0, "No"), GradeLabel(1.0, "Yes", "it is: really")), ("too far",))
+    assert parse_guideline(guideline_text(made)) == Guideline(guideline_text(made), made.scale, made.flag_reasons)
+    default = parse_guideline(DEFAULT_GUIDELINE)
+    assert guideline_text(default) == DEFAULT_GUIDELINE

@@ -1,0 +1,343 @@
+"""Judging in a real browser: by keys, by touch, offline, in two tabs, after a restart, with hostile texts."""
+
+import re
+from importlib.resources import files
+
+import pytest
+from judging_store import COLLECTION, DOCS, QUERIES, add_task, fill, held
+from running import TOKEN, Server
+from test_every_page import SERIOUS
+
+from rankscope.store import StoredDoc, StoredQuery
+from rankscope.web.library import Library
+
+PAIRS = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q3", "d6")]
+ATTACK = '"><img src=x onerror=window.attacked=1><script>window.attacked=1</script>\u202e{{7*7}}'
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A server on a small store, shared by the tests; each makes a task of its own."""
+    store = fill(tmp_path_factory.mktemp("judging"))
+    running = Server(Library(store))
+    running.store = store
+    yield running
+    running.close()
+    store.close()
+
+
+class Rater:
+    """Somebody in a browser of their own, who came by an invitation."""
+
+    def __init__(self, chromium, server, task, *, name="Ada", token=None, **context):
+        self.store, self.task = server.library.store, task
+        self.rater, self.token = (None, token) if token else self.store.raters.invite(task, name=name)
+        self.context = chromium.new_context(
+            base_url=server.url, **{"viewport": {"width": 1440, "height": 900}, **context}
+        )
+        self.problems = []
+        self.page = self.open()
+
+    def open(self):
+        page = self.context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.goto(f"/judge/start?invite={self.token}")
+        return page
+
+    def press(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+            if key == "Escape":
+                self.page.locator("dialog[open]").wait_for(state="detached")
+
+    def title(self, words):
+        self.page.locator("#title", has_text=words).wait_for()
+
+    def saved(self, words="Saved"):
+        self.page.locator("#saved", has_text=re.compile(f"^{words}$")).wait_for()
+
+    @property
+    def held(self):
+        return held(self.store, self.task, self.rater)
+
+    def close(self):
+        self.context.close()
+        assert self.problems == []
+
+
+@pytest.fixture
+def invite(chromium, desk):
+    """Returns a function that lets somebody judge; what goes wrong on their page fails the test."""
+    raters = []
+
+    def coming(task, **options):
+        raters.append(Rater(chromium, desk, task, **options))
+        return raters[-1]
+
+    yield coming
+    for rater in raters:
+        rater.close()
+
+
+def test_by_keys_to_the_end(desk, invite):
+    task = add_task(desk.store, "keys", PAIRS)
+    ada = invite(task, name="")
+    ada.page.get_by_label("Your name, or initials").fill("Ada")
+    ada.page.get_by_role("button", name="Start").click()
+    seen = {}
+    for key, grade in (("3", 3.0), ("1", 1.0), ("0", 0.0)):
+        ada.page.locator("#doc:not([aria-busy]) #title:not(:empty)").wait_for()
+        title = ada.page.locator("#title").inner_text()
+        query = ada.page.locator("#query").inner_text()
+        ids = [(q, d) for q, d in PAIRS if DOCS[d].title == title and QUERIES[q].text == query]
+        seen[ids[0]] = grade
+        if len(seen) == 1:
+            assert ada.page.locator("#text mark").count() + ada.page.locator("#title mark").count() >= 1
+            ada.press("b", "x")
+            ada.page.get_by_role("button", name="only shares a word").click()
+            ada.page.keyboard.press("Enter")
+            ada.page.get_by_text("Flagged: only shares a word").wait_for()
+            first = ids[0]
+        ada.press(key)
+    ada.press("?")
+    ada.page.get_by_role("button", name="The doc is unclear").wait_for()
+    ada.press("d")
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+    ada.saved()
+    docs, choices = ada.held
+    assert len(docs) == 4
+    assert {pair: docs[pair][0] for pair in seen} == seen
+    assert docs[first][1:] == (True, "only shares a word", "ok")
+    assert choices == {first[0]: first[1]}
+    assert [value[3] for value in docs.values()].count("cannot_tell") == 1
+    ada.press("u")  # takes the last answer back
+    ada.page.locator("#done", has_text="3").wait_for()
+    ada.saved()
+    assert len(ada.held[0]) == 3
+    ada.press("u", "u", "u")  # three grades
+    ada.page.locator("#done", has_text="0").wait_for()
+    ada.press("u", "u")  # the flag and the choice
+    ada.saved()
+    assert ada.held == ({}, {})
+    ada.press("m")
+    ada.page.get_by_role("heading", name="Keys").wait_for()
+    ada.press("Escape", "/")
+    ada.page.keyboard.type("knee")
+    ada.press("Enter")
+    ada.title("Dr. B., knees")
+    raters = desk.store.raters.list(task)
+    assert [rater.name for rater in raters] == ["Ada"]
+
+
+def test_offline_and_back_and_reloaded_in_the_middle(desk, invite):
+    task = add_task(desk.store, "offline", PAIRS)
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("2")
+    ada.saved()
+    ada.page.wait_for_load_state("networkidle")  # what comes next is loaded before it is needed
+    ada.context.set_offline(True)
+    ada.press("1", "1")
+    ada.page.get_by_text("Offline: 2 grades kept in this browser").wait_for()
+    assert len(ada.held[0]) == 1
+    # the connection is back, but saving does not work yet: a reload keeps what was not sent
+    ada.context.route("**/judge/save.json", lambda route: route.abort())
+    ada.context.set_offline(False)
+    ada.page.reload()
+    ada.page.locator("#done", has_text="3").wait_for()
+    ada.page.get_by_text("2 grades kept in this browser").wait_for()
+    ada.press("u")
+    ada.page.get_by_text("There is nothing to undo").wait_for()
+    ada.context.unroute("**/judge/save.json")
+    ada.press("0")
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+    ada.saved()
+    assert sorted(value[0] for value in ada.held[0].values()) == [0.0, 1.0, 1.0, 2.0]
+    ada.problems.clear()  # the browser says that it was offline
+
+
+def test_a_restart_of_the_server_loses_nothing(chromium, tmp_path):
+    store = fill(tmp_path)
+    task = add_task(store, "restart", PAIRS)
+    server = Server(Library(store))
+    ada = Rater(chromium, server, task)
+    try:
+        ada.page.locator("#title:not(:empty)").wait_for()
+        ada.press("3")
+        ada.saved()
+        ada.page.wait_for_load_state("networkidle")
+        server.close()
+        ada.press("2", "1")
+        ada.page.get_by_text("Offline: 2 grades kept in this browser").wait_for()
+        server = Server(Library(store), port=server.port)
+        ada.press("0")
+        ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+        ada.saved()
+        assert sorted(value[0] for value in ada.held[0].values()) == [0.0, 1.0, 2.0, 3.0]
+        judgments = store.judgments.list(COLLECTION, task=str(task.number))
+        assert len(judgments) == 4  # nothing came twice
+        ada.problems.clear()  # the browser says that the server was gone
+        ada.close()
+    finally:
+        server.close()
+        store.close()
+
+
+def test_two_raters_at_once_do_not_overwrite_one_another(desk, invite):
+    task = add_task(desk.store, "two", PAIRS)
+    ada, bo = invite(task), invite(task, name="Bo")
+    for rater in (ada, bo):
+        rater.page.locator("#title:not(:empty)").wait_for()
+    for _ in PAIRS:
+        ada.press("3")
+        bo.press("1")
+    for rater, grade in ((ada, 3.0), (bo, 1.0)):
+        rater.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+        rater.saved()
+        docs, _ = rater.held
+        assert {pair: value[0] for pair, value in docs.items()} == dict.fromkeys(PAIRS, grade)
+
+
+def test_two_tabs_and_two_browsers_of_one_rater(desk, invite):
+    task = add_task(desk.store, "tabs", PAIRS[:2])
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    first = ada.page.locator("#title").inner_text()
+    other = ada.open()
+    other.locator("#title", has_text=first).wait_for()
+    elsewhere = invite(task, token=ada.token)
+    elsewhere.title(first)
+    ada.press("3")
+    ada.saved()
+    # the other tab of this browser hears of it
+    other.locator("#done", has_text="1").wait_for()
+    # the other browser does not, and what it sends is not taken for what is stored
+    elsewhere.press("0")
+    elsewhere.page.get_by_text("judged in another window meanwhile").wait_for()
+    elsewhere.page.get_by_text("that is what is kept: Exactly").wait_for()
+    assert sorted(value[0] for value in ada.held[0].values()) == [3.0]
+    elsewhere.press("k", "0")  # now knowing what holds
+    elsewhere.saved()
+    assert sorted(value[0] for value in ada.held[0].values()) == [0.0]
+
+
+def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
+    task = add_task(desk.store, "revoked", PAIRS)
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("2")
+    ada.saved()
+    desk.store.tasks.stop(task)
+    ada.press("3")
+    ada.page.get_by_text(re.compile("stopped")).first.wait_for()
+    assert len(ada.held[0]) == 1
+    desk.store.tasks.reopen(task)
+    desk.store.raters.revoke(ada.rater.number)
+    ada.press("3")
+    ada.page.locator("#warning", has_text="revoked").wait_for()
+    ada.page.reload()
+    ada.page.get_by_text(re.compile("revoked")).first.wait_for()
+    assert ada.page.locator("#doc").count() == 0
+    assert len(ada.held[0]) == 1
+    ada.problems.clear()  # refused requests are named in the console
+
+
+def test_by_touch_on_a_phone(desk, invite):
+    task = add_task(desk.store, "touch", PAIRS)
+    ada = invite(task, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="dark")
+    ada.page.locator("#title:not(:empty)").wait_for()
+    sizes = ada.page.evaluate(
+        """[...document.querySelectorAll('.bar2 button, .dots button, .top button')].filter((one) => one.offsetParent)
+        .map((one) => one.getBoundingClientRect()).map(({ width, height }) => [width, height])"""
+    )
+    assert len(sizes) >= 10
+    assert all(width >= 44 and height >= 44 for width, height in sizes), sizes
+    assert ada.page.evaluate("document.documentElement.scrollWidth") <= 390
+    ada.page.locator(".gb").nth(2).tap()
+    ada.page.locator("#done", has_text="1").wait_for()
+    ada.page.get_by_role("button", name="Flag").tap()
+    ada.page.get_by_label("Note").fill("too far")
+    ada.page.locator("#flag").get_by_role("button", name="Flag").tap()
+    ada.page.get_by_text("Flagged: too far").wait_for()
+    ada.page.get_by_role("button", name="Would choose").tap()
+    ada.page.get_by_role("button", name="Cannot tell").tap()
+    ada.page.get_by_role("button", name="The query is unclear").tap()
+    ada.page.locator("#done", has_text="2").wait_for()
+    ada.page.get_by_role("button", name="Undo").tap()
+    ada.page.locator("#done", has_text="1").wait_for()
+    ada.saved()
+    docs, choices = ada.held
+    assert sorted((value[0] or -1, value[2]) for value in docs.values()) == [(-1, "too far"), (2.0, "")]
+    assert len(choices) == 1
+
+
+def test_hostile_texts_are_shown_and_not_obeyed(chromium, tmp_path):
+    long = "<b>long</b> words " * 60_000
+    queries = {f"q{ATTACK}\udc80": StoredQuery(f"query {ATTACK}", {ATTACK: ATTACK, "conversation": [ATTACK]})}
+    docs = {
+        f"d{ATTACK}\udc81": StoredDoc(
+            f"title {ATTACK}",
+            f"text {ATTACK} {long}",
+            {ATTACK: ATTACK, "url": "https://x.invalid/a", "bad": "javascript:window.attacked=1"},
+        )
+    }
+    (query,), (doc,) = queries, docs
+    store = fill(tmp_path, queries=queries, docs=docs, lists={"one": {query: [doc]}})
+    guideline = (
+        f"# {ATTACK}\n\n- {ATTACK}\n\n## Scale\n\n- 0 No {ATTACK}: {ATTACK}\n- 1 Yes\n\n## Flag reasons\n\n- {ATTACK}\n"
+    )
+    task = add_task(store, "hostile", [(query, doc)], guideline=guideline)
+    server = Server(Library(store))
+    printable = ATTACK.replace("\u202e", "")
+    ada = Rater(chromium, server, task, name=f"Ada {printable}"[:100])
+    try:
+        ada.title(f"title {printable[:20]}")
+        ada.press("x")
+        ada.page.get_by_label("Note").fill(ATTACK)
+        ada.page.keyboard.press("Enter")
+        ada.page.get_by_text("Flagged: ").wait_for()
+        ada.press("m", "Escape", "b", "/", "Escape", "1")
+        ada.saved()
+        docs_held, choices = ada.held
+        assert docs_held == {(query, doc): (1.0, True, ATTACK, "ok")}
+        assert choices == {query: doc}
+        ada.press("k")
+        ada.title("title")
+        owner = ada.context.new_page()
+        owner.goto(f"/?token={TOKEN}")
+        for address in ("/judge", f"/judge/show?task={task.number}", f"/agreement?task={task.number}"):
+            assert owner.goto(address).status == 200
+            assert owner.evaluate("window.attacked") is None
+            assert owner.locator("main img, main script").count() == 0
+        for page in (ada.page, owner):
+            assert page.evaluate("window.attacked") is None
+            assert page.locator("main img, main script, main iframe").count() == 0
+        links = ada.page.locator("#links a").evaluate_all("all => all.map((one) => one.protocol)")
+        assert links == ["https:"]
+        ada.close()
+    finally:
+        server.close()
+        store.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")])
+def test_axe_finds_nothing_serious(desk, invite, width, scheme):
+    axe = files(pytest.importorskip("axe_core_python")).joinpath("axe.min.js").read_text("utf-8")
+    task = add_task(desk.store, f"axe {width} {scheme}", [("q1", "d1"), ("q1", "d2"), ("q2", "d4"), ("q2", "d5")])
+    ada = invite(task, name="", viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
+    ada.page.get_by_label("Your name, or initials").wait_for()
+    ada.page.evaluate(axe)
+    assert ada.page.evaluate(SERIOUS) == []
+    ada.page.get_by_label("Your name, or initials").fill("Ada")
+    ada.page.keyboard.press("Enter")
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("2", "b")
+    ada.saved()
+    ada.page.evaluate(axe)
+    assert ada.page.evaluate(SERIOUS) == []
+    assert ada.page.evaluate("document.documentElement.scrollWidth") <= width
+    ada.press("x")
+    assert ada.page.evaluate(SERIOUS) == []
+    ada.press("Escape", "m")
+    assert ada.page.evaluate(SERIOUS) == []

@@ -1,0 +1,185 @@
+"""The pages on which tasks are made and followed, and who may see what: a rater sees the own task, and nothing else."""
+
+import json
+import re
+from urllib.parse import urlencode
+
+import pytest
+import urllib3
+from judging_store import LISTS, add_task, fill
+from running import TOKEN, Server
+
+from rankscope.web.library import Library
+from rankscope.web.markdown import MarkdownSpan, markdown_blocks
+from rankscope.web.pages import PAGES
+from rankscope.web.security import RateLimit
+from rankscope.web.shield import RATER_COOKIE
+
+PAIRS = [("q1", "d1"), ("q1", "d2"), ("q3", "d6")]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    store = fill(tmp_path_factory.mktemp("tasks"))
+    running = Server(Library(store))
+    running.store = store
+    yield running
+    running.close()
+    store.close()
+
+
+def send(server, path, **fields):
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/x-www-form-urlencoded"}
+    body = urlencode(fields, doseq=True)
+    return urllib3.request("POST", server.url + path, body=body, headers=headers, redirect=False)
+
+
+def save(server, token, **body):
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    return urllib3.request("POST", server.url + "/judge/save.json", body=json.dumps(body), headers=headers)
+
+
+def test_a_task_is_made_extended_stopped_and_reopened(desk):
+    runs = [run.number for run in desk.store.runs.list()]
+    made = send(desk, "/judge/create", name="from the page", collection="doctors", run=runs, k=1, overlap=2, ranks=1)
+    assert made.status == 303, made.data
+    page = made.headers["location"]
+    task = desk.store.tasks.get("from the page")
+    assert (task.plan.k, task.plan.overlap, task.plan.blind, task.plan.systems) == (
+        1,
+        2,
+        False,
+        ("lexical-7", "dense-9"),
+    )
+    before = len(desk.store.tasks.items(task))
+    assert before == 5  # q1: d3 and d1, q2: d5 and d4, q3: d6
+    assert send(desk, "/judge/extend", task=task.number, k=2, overlap=3).status == 303
+    task = desk.store.tasks.get(task.number)
+    assert (task.plan.overlap, len(desk.store.tasks.items(task))) == (3, 9 - 1)
+    for path, state in (("/judge/stop", "stopped"), ("/judge/reopen", "open")):
+        assert send(desk, path, task=task.number).headers["location"] == page
+        assert desk.store.tasks.get(task.number).state == state
+    assert "from the page" in desk.get("/judge").data.decode()
+    assert "nobody is invited yet" in desk.get(page).data.decode()
+
+
+def test_what_cannot_be_is_said(desk):
+    for wrong in (
+        {"name": "none", "collection": "doctors"},
+        {"name": "", "collection": "doctors", "run": 1},
+        {"name": "k", "collection": "doctors", "run": 1, "k": 0},
+        {"name": "one list", "collection": "doctors", "run": 1, "mode": "lists"},
+        {"name": "no scale", "collection": "doctors", "run": 1, "guideline": "grade them"},
+        {"name": "unknown", "collection": "doctors", "run": 999},
+    ):
+        answer = send(desk, "/judge/create", **wrong)
+        assert answer.status == 400, wrong
+    assert send(desk, "/judge/stop", task=999).status == 400
+    assert desk.get("/judge/show?task=999").status == 400
+
+
+def test_the_link_of_an_invitation_is_shown_once_and_can_be_revoked(desk):
+    task = add_task(desk.store, "links", PAIRS)
+    answer = send(desk, "/judge/invite", task=task.number, name="Bo")
+    (link,) = re.findall(r'value="(http://[^"]*invite=[^"]*)"', answer.data.decode())
+    assert answer.headers["cache-control"] == "no-store"
+    token = link.partition("invite=")[2]
+    (rater,) = desk.store.raters.list(task)
+    assert token not in desk.get(f"/judge/show?task={task.number}").data.decode()
+    came = urllib3.request("GET", link, redirect=False)
+    assert (came.status, came.headers["location"]) == (303, "/judge/task")
+    assert came.headers["set-cookie"].startswith(f"{RATER_COOKIE}_{desk.port}={token};")
+    assert "HttpOnly; SameSite=Lax" in came.headers["set-cookie"]
+    other = add_task(desk.store, "another", PAIRS)
+    assert send(desk, "/judge/revoke", task=other.number, rater=rater.number).status == 400
+    assert send(desk, "/judge/revoke", task=task.number, rater=rater.number).status == 303
+    refused = desk.ask("GET", "/judge/state.json", Authorization=f"Bearer {token}")
+    assert (refused.status, b"revoked" in refused.data) == (400, True)
+    renewed = send(desk, "/judge/renew", task=task.number, rater=rater.number).data.decode()
+    (new,) = re.findall(r"invite=([^\"&]*)", renewed)
+    assert new != token
+    assert desk.ask("GET", "/judge/state.json", Authorization=f"Bearer {new}").status == 200
+    assert urllib3.request("GET", desk.url + "/judge/start?invite=wrong", redirect=False).status == 403
+
+
+def test_a_rater_sees_the_own_task_and_nothing_else(desk):
+    task = add_task(desk.store, "alone", PAIRS)
+    other = add_task(desk.store, "of others", [("q2", "d4")])
+    _, token = desk.store.raters.invite(task, name="Ada")
+    desk.store.raters.invite(other, name="Bo")
+    cookie = {"Cookie": f"{RATER_COOKIE}_{desk.port}={token}; rankscope_session_{desk.port}={token}"}
+    for route in PAGES:
+        for path in (route.path, f"{route.path}.json" if route.path != "/" else "/index.json"):
+            assert desk.ask("GET", path, **cookie).status in (401, 403), path
+    assert desk.ask("GET", "/schema/openapi.json", **cookie).status in (401, 403)
+    shown = desk.ask("GET", "/judge/task", **cookie).data.decode()
+    assert "<nav" not in shown
+    assert 'href="/' not in re.sub(r'href="/static/[^"]*"', "", shown)
+    state = json.loads(desk.ask("GET", "/judge/state.json", **cookie).data)
+    assert {(item["query"], item["doc"]) for item in state["items"]} == set(PAIRS)
+    assert not [system for system in LISTS if system in json.dumps(state)]
+    assert desk.ask("GET", "/judge/query.json?query=q2", **cookie).status == 400
+    view = json.loads(desk.ask("GET", "/judge/query.json?query=q1", **cookie).data)
+    assert [doc["ranks"] for doc in view["docs"]] == [{}, {}]
+    answer = json.loads(
+        save(desk, token, uuid="0b5f7b3e-6f2e-4d6b-9d6c-2f4be5c3a001", query="q2", doc="d4", grade=1).data
+    )
+    assert (answer["status"], answer["reason"]) == ("refused", "This doc is not part of the task.")
+    # what a browser sends needs the secret of this session's forms, and our own origin
+    headers = {**cookie, "Content-Type": "application/json", "Origin": desk.url}
+    assert desk.ask("POST", "/judge/save.json", "{}", **headers).status == 403
+    (secret,) = re.findall(r'data-secret="([0-9a-f]+)"', shown)
+    body = json.dumps({"uuid": "0b5f7b3e-6f2e-4d6b-9d6c-2f4be5c3a002", "query": "q1", "doc": "d1", "grade": 2})
+    assert desk.ask("POST", "/judge/save.json", body, **headers, **{"X-Form-Secret": secret}).status == 200
+    wrong = {**headers, "Origin": "http://evil.example", "X-Form-Secret": secret}
+    assert desk.ask("POST", "/judge/save.json", body, **wrong).status == 403
+    # the owner's token opens the pages, but no task of a rater
+    assert desk.get("/judge/task").status == 400
+
+
+def test_a_save_that_is_sent_again_counts_once_and_odd_ones_are_refused(desk):
+    task = add_task(desk.store, "again", PAIRS)
+    _, token = desk.store.raters.invite(task, name="Ada")
+    body = {"uuid": "0b5f7b3e-6f2e-4d6b-9d6c-2f4be5c3a003", "query": "q1", "doc": "d1", "grade": 2.0, "replaces": None}
+    for _ in range(2):
+        assert json.loads(save(desk, token, **body).data)["status"] == "ok"
+    assert len(desk.store.judgments.list("doctors", task=str(task.number))) == 1
+    for wrong in ({}, {**body, "grade": "two"}, {**body, "surprise": 1}):
+        assert save(desk, token, **wrong).status == 400, wrong
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    assert desk.ask("POST", "/judge/save.json", "no json", **headers).status == 400
+    assert desk.ask("POST", "/judge/save.json", "[" * 100_000, **headers).status == 400
+
+
+def ask_once(server, token):
+    headers = {"Authorization": f"Bearer {token}"}
+    return urllib3.request("GET", server.url + "/judge/settling.json", headers=headers, retries=False).status
+
+
+def test_raters_behind_one_address_are_counted_one_by_one(tmp_path):
+    store = fill(tmp_path)
+    task = add_task(store, "team", PAIRS)
+    tokens = [store.raters.invite(task)[1] for _ in range(4)]
+    server = Server(Library(store), rate_limit=RateLimit(per_second=0.001, at_once=6))
+    try:
+        statuses = [ask_once(server, token) for _ in range(4) for token in tokens]
+        assert statuses == [200] * 16
+        assert [ask_once(server, f"x{i}") for i in range(8)][-1] == 429
+    finally:
+        server.close()
+        store.close()
+
+
+def test_little_markdown():
+    text = "# Head\n\nOne **bold** and `code`\nline <b>.\n\n- first\n  goes on\n- second\n1. third\nafter\n"
+    heading, paragraph, items, after = markdown_blocks(text)
+    assert (heading.kind, heading.lines[0][0].text) == ("heading", "Head")
+    assert paragraph.lines[0] == (
+        MarkdownSpan("One "),
+        MarkdownSpan("bold", "bold"),
+        MarkdownSpan(" and "),
+        MarkdownSpan("code", "code"),
+        MarkdownSpan(" line <b>."),
+    )
+    assert [line[0].text for line in items.lines] == ["first goes on", "second", "third"]
+    assert after.lines[0][0].text == "after"

@@ -61,6 +61,8 @@ class PageRoute(Record, Generic[Asked]):
     in_menu: bool = True
     site_options: frozenset[str] = frozenset(("collection",))
     """In a site of files, the options whose values have files of their own; links to others lead nowhere there."""
+    site_ignored: frozenset[str] = frozenset()
+    """In a site of files, options that only say how the page was reached: they are left out of its addresses."""
     site_limit: int = 200
     """At most so many files of this page are in a site; 0: none."""
 

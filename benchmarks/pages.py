@@ -114,6 +114,12 @@ def memory_mb(pid: int) -> float:
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
 
 
+def cpu_s(pid: int) -> float:
+    """Return the processor time that a process has used; that of its children is not in it."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def children_of(pid: int) -> list[int]:
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
@@ -151,10 +157,12 @@ def measure(location: str, n_readers: int, seconds: float) -> None:
         for path in MENU:
             print_first(base, path)
         readers = [Reader(base, time.monotonic() + seconds, seed) for seed in range(n_readers)]
+        before = cpu_s(server.pid)
         for reader in readers:
             reader.start()
         for reader in readers:
             reader.join()
+        used = cpu_s(server.pid) - before
         times: dict[str, list[float]] = defaultdict(list)
         for reader in readers:
             for path, values in reader.times.items():
@@ -166,6 +174,7 @@ def measure(location: str, n_readers: int, seconds: float) -> None:
             print(f"{path:<14} n {len(values):5}   p50 {p50:6.0f} ms   p95 {p95:6.0f} ms   max {slowest:6.0f} ms")
         everything = [value for values in times.values() for value in values]
         print(f"all            n {len(everything):5}   p95 {1000 * quantile(everything, 0.95):7.0f} ms")
+        print(f"processor time of the server: {used:.1f} s, {1000 * used / len(everything):.0f} ms a page")
         waited = [value for reader in readers for value in reader.waited]
         n_computing = sum(reader.n_computing for reader in readers)
         longest = f", the longest {max(waited):.1f} s" if waited else ""

@@ -8,6 +8,7 @@ import secrets
 import threading
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
@@ -25,8 +26,10 @@ from rankscope.systems.secrets import Secrets
 from rankscope.web.accounts import link_handlers, login_handlers
 from rankscope.web.actions import action_handler
 from rankscope.web.background import StillComputingError
+from rankscope.web.chosen import collection_runs
 from rankscope.web.library import Library
 from rankscope.web.pages import ACTIONS, PAGES
+from rankscope.web.pages.compare import ComparePageOptions, begun_page
 from rankscope.web.raters import StoreRaterDoor, invite_handlers, rater_handlers
 from rankscope.web.rendering import TYPES, Renderer, static_address, static_file
 from rankscope.web.routing import handlers_of
@@ -81,7 +84,7 @@ def make_app(
             use_handler_docstrings=True,
         ),
         compression_config=CompressionConfig(backend="gzip", minimum_size=1000, exclude_opt_key=STREAMED),
-        on_startup=[threading.Thread(target=renderer.load, name="load", daemon=True).start],
+        on_startup=[threading.Thread(target=prepare, args=(library, renderer), name="prepare", daemon=True).start],
         logging_config=None,
         debug=False,
     )
@@ -95,6 +98,14 @@ def make_app(
         refuse=errors.page,
         explain=errors.problem_of,
     )
+
+
+def prepare(library: Library, renderer: Renderer) -> None:
+    """Load and read what the first reader would have to wait for; nothing is compared, as that is a look at queries."""
+    renderer.load()
+    with suppress(Exception):  # whatever it is, a page says it; and the server may be ending
+        of = collection_runs(library, "")
+        begun_page(library, ComparePageOptions(collection=of.name))
 
 
 @get("/static/{name:str}", role=ANYONE, include_in_schema=False, sync_to_thread=False)

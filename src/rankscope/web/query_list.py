@@ -175,7 +175,8 @@ def default_second(library: Library, of: CollectionRuns, first: StoredRun, label
         of_run = {number: summary.mean for number, summary in means.items()}
         return max(others, key=lambda run: (of_run.get(run.number) is not None, sign * (of_run.get(run.number) or 0.0)))
 
-    return library.cached(("best", labels.number, measure.name, *(run.number for run in others)), best)
+    key = ("best", labels.number, measure.name, *(run.number for run in others))
+    return library.cached(key, best, lasting=True)
 
 
 class QueryScores(Record, eq=False):
@@ -200,7 +201,7 @@ class QueryScores(Record, eq=False):
 
 def scores_of_runs(library: Library, chosen: ChosenRuns) -> QueryScores:
     ensure_scores(library, chosen.runs, chosen.labels, measures_looked_at(chosen), chosen.policies)
-    return library.cached(("query scores", *chosen.key), lambda: read_scores(library, chosen))
+    return library.cached(("query scores", *chosen.key), lambda: read_scores(library, chosen), lasting=True)
 
 
 def measures_looked_at(chosen: ChosenRuns) -> tuple[Measure, ...]:
@@ -330,7 +331,9 @@ def stratum_key(attribute: str, value: str) -> str:
 
 
 def strata_of(library: Library, run: StoredRun) -> Strata:
-    return library.cached(("strata", run.queries_sha256), lambda: read_strata(library, run.queries_sha256))
+    return library.cached(
+        ("strata", run.queries_sha256), lambda: read_strata(library, run.queries_sha256), lasting=True
+    )
 
 
 def read_strata(library: Library, queries_sha256: str) -> Strata:
@@ -381,7 +384,8 @@ class QueryOrder(Record, eq=False):
 def order_queries(library: Library, chosen: ChosenRuns, asked: QueryListOptions) -> QueryOrder:
     """Return the queries that are asked for, in the order asked for."""
     filters = (asked.words, asked.stratum, asked.show, asked.sort, asked.descending)
-    return library.cached(("query order", *chosen.key, *filters), lambda: find_order(library, chosen, asked))
+    key = ("query order", *chosen.key, *filters)
+    return library.cached(key, lambda: find_order(library, chosen, asked), lasting=True)
 
 
 def find_order(library: Library, chosen: ChosenRuns, asked: QueryListOptions) -> QueryOrder:

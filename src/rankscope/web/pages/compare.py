@@ -219,7 +219,7 @@ def compare_page(library: Library, asked: ComparePageOptions) -> ComparePage:
     """Say which system is better than a baseline, by how much, and where the difference sits."""
     known = collection_runs(library, asked.collection).name  # with and without its name, it is one page
     named = records.replace(asked, collection=known)
-    begun = library.cached(("compare", named), lambda: begin_page(library, named))
+    begun = begun_page(library, named)
     page, question = begun.page, begun.question
     if question is None:
         return page
@@ -244,6 +244,11 @@ def compare_page(library: Library, asked: ComparePageOptions) -> ComparePage:
     )
     done.__dict__["view"] = found.view
     return done
+
+
+def begun_page(library: Library, asked: ComparePageOptions) -> PageQuestion:
+    """Return a page with all but what is found; nothing is compared for it."""
+    return library.cached(("compare", asked), lambda: begin_page(library, asked))
 
 
 def compute_findings(library: Library, question: StoredQuestion, asked: ComparePageOptions) -> Findings | Refusal:

@@ -164,6 +164,7 @@ def strata_shown(library: Library, chosen: ChosenRuns, order: QueryOrder) -> tup
     return library.cached(
         ("strata shown", *chosen.key),
         lambda: strata_of(library, chosen.runs[-1]).of(scores.places, chosen.sign * scores.differences),
+        lasting=True,
     )
 
 
@@ -187,7 +188,7 @@ def chart_of(library: Library, chosen: ChosenRuns, order: QueryOrder, asked: Que
         except OptionError:  # there is no query, or none with a difference
             return None
 
-    return library.cached(("differences", *chosen.key, asked.words, asked.stratum), draw)
+    return library.cached(("differences", *chosen.key, asked.words, asked.stratum), draw, lasting=True)
 
 
 def lines_of(library: Library, chosen: ChosenRuns, order: QueryOrder, start: int) -> tuple[QueryLine, ...]:

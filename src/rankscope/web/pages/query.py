@@ -310,7 +310,7 @@ def find_query(library: Library, chosen: ChosenRuns, query: str) -> StoredQuery:
     """Return what was asked; a query that was asked of no run is an error."""
     known: list[str] = []
     for sha256 in dict.fromkeys(run.queries_sha256 for run in reversed(chosen.runs)):
-        ids = library.cached(("query ids", sha256), partial(library.store.texts.query_ids, sha256))
+        ids = library.cached(("query ids", sha256), partial(library.store.texts.query_ids, sha256), lasting=True)
         if query in ids:
             return library.store.texts.queries_at(sha256, [ids.index(query)])[query]
         known += ids

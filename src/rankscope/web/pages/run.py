@@ -316,7 +316,7 @@ def positions_of(library: Library, run: StoredRun, labels: StoredQrels) -> Figur
         except OptionError:  # no query has a relevant doc
             return None
 
-    return library.cached(("positions", run.number, labels.number), draw)
+    return library.cached(("positions", run.number, labels.number), draw, lasting=True)
 
 
 def diagnosis_of_run(library: Library, run: StoredRun, labels: StoredQrels, measure: Measure) -> Diagnosis | None:

@@ -2,12 +2,14 @@
 
 import json
 import re
+from importlib.resources import files
 from urllib.parse import urlencode
 
 import pytest
 import urllib3
 from judging_store import LISTS, add_task, fill
 from running import TOKEN, Server
+from test_every_page import SERIOUS
 
 from rankscope.web.library import Library
 from rankscope.web.markdown import MarkdownSpan, markdown_blocks
@@ -168,6 +170,41 @@ def test_raters_behind_one_address_are_counted_one_by_one(tmp_path):
     finally:
         server.close()
         store.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_an_owner_makes_a_task_and_invites_in_a_browser(chromium, desk, width, scheme):
+    axe = files(pytest.importorskip("axe_core_python")).joinpath("axe.min.js").read_text("utf-8")
+    context = chromium.new_context(
+        base_url=desk.url, viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+    )
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(f"/judge?token={TOKEN}")
+    page.get_by_label("Name").fill(f"in a browser {width}")
+    page.get_by_label("To settle").select_option("nDCG@10")
+    page.get_by_text("Raters and options").click()
+    page.get_by_label("Raters per doc").fill("2")
+    page.get_by_role("button", name="Make the task").click()
+    page.get_by_text("Nobody is invited yet.", exact=True).wait_for()
+    page.get_by_label("Invite").fill("Bo")
+    page.get_by_role("button", name="Make a link").click()
+    link = page.get_by_label("The link").input_value()
+    page.evaluate(axe)
+    assert page.evaluate(SERIOUS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto("/judge")
+    page.locator(".task-list a", has_text=f"in a browser {width}").click()
+    page.get_by_role("rowheader", name="Bo").wait_for()
+    assert page.get_by_label("The link").count() == 0
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.evaluate(axe)
+    assert page.evaluate(SERIOUS) == []
+    page.goto(link)  # who is signed in can look at it as the rater
+    page.locator("#title:not(:empty)").wait_for()
+    page.goto("/judge")
+    page.get_by_role("heading", name="Make a task").wait_for()  # and is still signed in
+    context.close()
 
 
 def test_little_markdown():

@@ -205,7 +205,7 @@ let toastTimer;
 // A word on what was done, for the eye and for who listens.
 export function say(words) {
   const toast = $("toast");
-  toast.textContent = words;
+  toast.textContent = matchMedia("(pointer: coarse)").matches ? words.replace(" · u to undo", "") : words;
   toast.classList.remove("gone");
   clearTimeout(toastTimer);
   toastTimer = setTimeout(() => toast.classList.add("gone"), 2500);

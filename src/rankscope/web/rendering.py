@@ -15,7 +15,7 @@ from litestar import Request
 from markupsafe import Markup, escape
 
 from rankscope._version import __version__
-from rankscope.printable import UNSAFE, counted, listed, printable
+from rankscope.printable import UNSAFE, amount, counted, listed, printable
 from rankscope.records import Options, Record
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS

@@ -140,7 +140,14 @@ def test_what_is_internal_says_so():
         for key, part in vars(owner).items()
         if (inspect.getdoc(part) or "").startswith("Internal:")
     }
-    assert internal == {"Run.rankings", "Run.asked", "Qrels.judged", "Qrels.ideal", "Qrels.fractional_row", "Qrels.numbered"}
+    assert internal == {
+        "Run.rankings",
+        "Run.asked",
+        "Qrels.judged",
+        "Qrels.ideal",
+        "Qrels.fractional_row",
+        "Qrels.numbered",
+    }
     assert '"Internal:"' in (Path(__file__).parents[1] / "docs/stability.md").read_text("utf-8")
 
 

@@ -47,3 +47,9 @@ def listed(names: Sequence[str], *, last: str = "and", most: int = SHOWN_NAMES) 
 def printable_lines(text: str) -> str:
     """Do so for a text of several lines."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def amount(value: float) -> str:
+    """Return an amount with three digits or so, such as milliseconds: 0.11, 3.20, 41.0, 6,388."""
+    decimals = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:,.{decimals}f}"

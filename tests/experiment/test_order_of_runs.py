@@ -143,11 +143,11 @@ class TestClocksThatGoBack:
         assert [(one.before, one.after) for one in history_of(store).changes] == [(1, 2)]
 
     def test_the_newest_of_all_systems(self, store):
-        """Which system the answer is about, and which queries a leaderboard is about."""
+        """The answer is about the system that was there first, a leaderboard about the queries of the newest run."""
         keep(store, 9, system="one", queries=("q1",))
         keep(store, 2, system="two")
         history = history_of(store)
-        assert (history.main, [each.system for each in history.systems]) == ("two", ["one", "two"])
+        assert (history.main, [each.system for each in history.systems]) == ("one", ["one", "two"])
         [about] = leaderboard_of(store).collections
         assert (about.n_queries, about.left_out) == (2, ("one",))
 

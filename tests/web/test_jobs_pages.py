@@ -169,17 +169,17 @@ def test_the_right_secret_is_enough(running):
 
 
 def test_what_cannot_be_started(running):
-    assert b"no system is chosen" in send(running, "/jobs/start").data
-    assert b"there is no system &#39;wrods&#39; to run" in send(running, "/jobs/start", system="wrods").data
+    assert b"No system is chosen" in send(running, "/jobs/start").data
+    assert b"There is no system &#39;wrods&#39; to run" in send(running, "/jobs/start", system="wrods").data
     assert send(running, "/jobs/start", system="words", depth="many").status == 400
     assert send(running, "/jobs/start", system="words", repeat="101").status == 400
     assert send(running, "/jobs/start", system="words", repeat=str(10**30)).status == 400
     assert b"is not among the systems" in send(running, "/jobs/start", system="words", baseline="nope").data
-    for number in (77, 10**30):
-        assert send(running, "/jobs/cancel", number=number).status == 400
-        assert send(running, "/jobs/resume", number=number).status == 400
-    assert running.get("/job?number=77").status == 400
-    assert running.get("/job/events?number=77").status == 400
+    for number, status in ((77, 404), (10**30, 400)):
+        assert send(running, "/jobs/cancel", number=number).status == status
+        assert send(running, "/jobs/resume", number=number).status == status
+    assert running.get("/job?number=77").status == 404
+    assert running.get("/job/events?number=77").status == 404
 
 
 def test_without_a_project_there_is_nothing_to_start(server):

@@ -20,6 +20,7 @@ from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import show
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.printable import amount
 from rankscope.records import to_json
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def facts_of(found: StoredRun, tags: Sequence[str], repetitions: Sequence[Stored
 def latency_words(latency: dict[str, float] | None) -> str:
     if not latency:
         return ""
-    return f"p50 {latency['p50']:.1f} ms, p95 {latency['p95']:.1f} ms ({latency['n']:.0f} queries)"
+    return f"p50 {amount(latency['p50'])} ms, p95 {amount(latency['p95'])} ms ({latency['n']:.0f} queries)"
 
 
 def tag(store: Store, args: argparse.Namespace) -> int:

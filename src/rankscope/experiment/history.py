@@ -33,6 +33,7 @@ from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeError, give_warning
 from rankscope.experiment.keep import KeptCollection, one_or_all, project_store
 from rankscope.experiment.project import Project, load_project
+from rankscope.experiment.usual_baseline import chosen_baseline
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.repetitions import mean_of, spread_of_means
 from rankscope.measures.scores import ROUNDING, QrelsInfo, RunScores, Scores, show, summarise
@@ -48,8 +49,6 @@ DEFAULT_MEASURE = "nDCG@10"
 SHOWN_CHANGES = 8
 SHOWN_QUERIES = 5
 """So many of the queries that lost, and of those that gained, are named."""
-PRODUCTION = "production"
-"""The tag of the run that users see."""
 KEPT_ROWS = 3_000_000
 """Rankings of so many rows in all are held while a history compares runs: most are looked at twice."""
 LONGEST_VALUE = 24
@@ -213,7 +212,7 @@ class History(StoredRecord, kw_only=True):
     labels: LabelsOfToday
     systems: tuple[SystemHistory, ...]
     main: str
-    """The system that the answer is about: the one with the tag production, else the one whose run is the newest."""
+    """The system that the answer is about: the one that others are compared with, else that of the newest run."""
     verdict: VerdictOnChange | None = None
     """On its newest run against its first one that was asked the same queries."""
     n_looks: int = 0
@@ -300,7 +299,7 @@ def history_of(
         for system, group in of_system.items()
     }
     order = {run.number: place for place, run in enumerate(runs)}
-    main = main_system_of(of_system, store.tags.current().get(PRODUCTION), order)
+    main = main_system_of(of_system, usual_run(store, runs), order)
     verdict, since = None, histories[main].since
     if n_changes and since is not None:
         first = next(run for run in of_system[main] if run.number == since)
@@ -357,11 +356,15 @@ def with_scores(
     return {system: group for system, group in known.items() if group}, tuple(notes)
 
 
-def main_system_of(runs: Mapping[str, Sequence[StoredRun]], in_production: int | None, order: Mapping[int, int]) -> str:
-    """Return the system that a tagged run belongs to; where it is none of them, the one whose run is the newest."""
-    for system, group in runs.items():
-        if any(run.number == in_production for run in group):
-            return system
+def usual_run(store: Store, runs: Sequence[StoredRun]) -> StoredRun:
+    """Return the run that others are compared with, among all runs on a collection."""
+    return chosen_baseline(runs, store.tags.current(), project_of_store(store, runs[-1].collection)).run
+
+
+def main_system_of(runs: Mapping[str, Sequence[StoredRun]], usual: StoredRun, order: Mapping[int, int]) -> str:
+    """Return the system of the run that others are compared with; where it is not shown, that of the newest run."""
+    if usual.system in runs:
+        return usual.system
     return max(runs, key=lambda system: order[runs[system][-1].number])
 
 

@@ -23,7 +23,7 @@ from rankscope.errors import give_warning
 from rankscope.experiment.fingerprint import fingerprint_of
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult
-from rankscope.experiment.run_files import LIBRARIES
+from rankscope.experiment.run_files import LIBRARIES, baseline_to_keep
 from rankscope.light import replace as light_replace
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import RunScores, Scores
@@ -153,6 +153,9 @@ def keep_collection(
     docs = docs_to_keep(store, result)
     known = {run.number for run in store.runs.list(collection=result.name)}
     stored, rankings_by_system = [], {}
+    if result.comparison is not None:
+        compared = result.comparison
+        details = replace(details, baseline=baseline_to_keep(compared.baseline, compared.systems, project))
     for system in result.systems:
         run = rankings.runs.get(system.name)
         if run is None:
@@ -447,6 +450,7 @@ def facts_of_file(
             split="all" if run.asked is None else run.asked.split,
             primary=scores.measures[0] if comparison is None else comparison.primary,
             margin=given_margin(comparison),
+            baseline="" if comparison is None else comparison.baseline or "",
             policies=stored_policies(scores),
             note="" if run.origin is None else f"read from {run.origin.path}",
         ),

@@ -72,7 +72,7 @@ def save_test_case(project: Project, collection: Collection, case: QueryCase) ->
         path = Path(collection.where["queries"])
         changed[path] = with_query(path, collection, query, case)
         path = Path(collection.where["qrels"])
-        grades = {**dict.fromkeys(case.docs, 1), **dict.fromkeys(case.never, 0)}
+        grades = {**dict.fromkeys(case.docs, best_grade(collection)), **dict.fromkeys(case.never, 0)}
         changed[path] = with_judgments(path, collection, query, grades)
     path, text = with_targets(project, query, case)
     changed[path] = text
@@ -86,6 +86,12 @@ def query_of_text(collection: Collection, text: str) -> str | None:
     wanted = " ".join(text.split()).casefold()
     texts = collection.queries.texts or {}
     return next((query for query, asked in texts.items() if " ".join(asked.split()).casefold() == wanted), None)
+
+
+def best_grade(collection: Collection) -> int:
+    """Return the grade of what must be found: the best that the collection has, so that every measure counts it."""
+    grades = (grade for query in collection.qrels for grade in collection.qrels[query].values())
+    return max(1, int(max(grades, default=1)))
 
 
 def new_id(collection: Collection) -> str:

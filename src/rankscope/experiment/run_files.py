@@ -237,6 +237,9 @@ def write_manifest(benchmark: Benchmark, project: Project) -> None:
                 "parts": to_builtins(result.parts),
                 "queries": to_builtins(result.split.sizes),
                 "group": result.group,
+                "baseline": ""
+                if result.comparison is None
+                else baseline_to_keep(result.comparison.baseline, result.comparison.systems, project),
                 "weights": result.weights,
                 "systems": {
                     system.name: {
@@ -286,8 +289,20 @@ def with_earlier(collections: dict[str, Any], project: Project) -> dict[str, Any
             about = collections.get(name) or found[name]
             systems = {**found.get(name, {}).get("systems", {}), **about["systems"]}
             ordered = {system: systems[system] for system in project.systems if system in systems}
-            merged[name] = {**about, "systems": ordered}
+            baseline = about.get("baseline") or found.get(name, {}).get("baseline", "")
+            merged[name] = {**about, "baseline": baseline, "systems": ordered}
     return merged
+
+
+def baseline_to_keep(baseline: str | None, compared: Sequence[str], project: Project) -> str:
+    """Return the baseline of a comparison as far as it says what others are compared with in general.
+
+    Where only some systems were run, and nobody chose among them, the first of these does not stand for the project.
+    """
+    if baseline is None:
+        return ""
+    is_chosen = bool(compared) and baseline != compared[0]
+    return baseline if is_chosen or baseline == next(iter(project.systems)) else ""
 
 
 def plain(options: Any) -> Any:

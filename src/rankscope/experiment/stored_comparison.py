@@ -107,7 +107,8 @@ def compare_stored(store: Store, question: StoredQuestion) -> Comparison:
     """Return the comparison of stored runs, as it was kept or made now, with scores and words at hand.
 
     It is what `compare` says of the same runs and judgments; of a run with several repetitions, their mean counts.
-    Each is kept, and counts as one look at its queries, however often it is asked for. Runs that cannot be compared are
+    Each is kept, and counts as one look at its queries, however often it is asked for: another baseline, margin or
+    part of the queries is another one, as it may give another verdict. Runs that cannot be compared are
     refused with the reason.
     """
     refuse_other_collections(question.runs)
@@ -141,6 +142,7 @@ def compare_stored(store: Store, question: StoredQuestion) -> Comparison:
                 queries_sha256=question.asked_of.queries_sha256,
                 rankings=[ranking for each in rankings.values() for ranking in each],
                 inputs=inputs,
+                part=only if len(only) < len(table) else None,
             )
     named = with_first_words(store, question.asked_of.collection, comparison, table)
     return named.with_look(None if kept is None else kept.look)

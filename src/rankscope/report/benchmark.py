@@ -12,7 +12,7 @@ from rankscope.comparison.verdict import short_words
 from rankscope.comparison.words import with_fewer_sides
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import show
-from rankscope.printable import counted, listed
+from rankscope.printable import amount, counted, listed
 from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts import figure_of, figures
@@ -371,8 +371,7 @@ def amount_cell(value: float | None, unit: float = 1) -> Cell:
     """Return an amount in some unit with three digits or so; a dash where it is not known."""
     if value is None or math.isnan(value):
         return Cell("-")
-    decimals = 0 if value / unit >= 100 else 1 if value / unit >= 10 else 2
-    return Cell(f"{value / unit:,.{decimals}f}", raw=repr(value))
+    return Cell(amount(value / unit), raw=repr(value))
 
 
 def costs_table(result: CollectionResult) -> Table:

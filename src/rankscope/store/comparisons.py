@@ -60,15 +60,17 @@ class ComparisonTable:
         rankings: Iterable[str],
         inputs: Any,
         is_look: bool = True,
+        part: Iterable[str] | None = None,
     ) -> StoredComparison:
         """Keep a comparison; one of the same inputs is returned as it is.
 
-        Other rankings, or another measure that decides, are another look at the queries; the same ones under other
-        judgments are not. `rankings` are the hashes of what was compared, `inputs` all that the result depends on.
-        Without `is_look` it is kept to be shown, and not counted.
+        Whatever may give another verdict is another look at the queries: other rankings, another measure that decides,
+        another baseline or all pairs, another margin, a part of the queries. The same under other judgments is not.
+        `rankings` are the hashes of what was compared, `inputs` all that the result depends on, `part` the queries
+        where they are not all. Without `is_look` it is kept to be shown, and not counted.
         """
         request = request_sha256(inputs if is_look else only_shown(inputs))
-        subject = request_sha256([sorted(rankings), result.primary])
+        subject = request_sha256([sorted(rankings), result.primary, view_of(result), part and sorted(part)])
         pairs = [
             {"a": pair.a, "b": pair.b, "measure": pair.measure, "verdict": pair.final_verdict.code,
              "difference": or_none(pair.delta), "low": or_none(pair.ci.low), "high": or_none(pair.ci.high)}
@@ -124,6 +126,15 @@ def looks_at(queries_sha256: str) -> sa.Select[Any]:
     return sa.select(comparison.c.subject_sha256, comparison.c.look).where(
         comparison.c.queries_sha256 == queries_sha256, comparison.c.look > 0
     )
+
+
+def view_of(result: Comparison) -> list[Any]:
+    """Return by what the same runs may be looked at in another way: the baseline, the margin, languages together.
+
+    Where two runs are compared, it is all the same which of them is called the baseline.
+    """
+    baseline = result.baseline if len(result.runs) > 2 else ""
+    return [baseline, result.settings.margin, any(group.pooled for group in result.groups)]
 
 
 def only_shown(inputs: Any) -> Any:

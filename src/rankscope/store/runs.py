@@ -74,6 +74,8 @@ class RunDetails(Record, kw_only=True):
     """The measure that decided, where one did."""
     margin: float | None = None
     """The smallest difference of that measure that matters, where it was given."""
+    baseline: str = ""
+    """The system that others were compared with, where the run was one of several."""
     policies: dict[str, Any] = field(default_factory=dict)
     """How it was scored: every policy, by name."""
     repetition: int = 1

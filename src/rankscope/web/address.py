@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote
 
 import msgspec
+from msgspec import inspect
 
 from rankscope.errors import OptionError
 from rankscope.records import Options, replace
 
 Asked = TypeVar("Asked", bound=Options)
+DECIMAL_COMMA = re.compile(r"^(\s*[+-]?\d*),(\d+\s*)$")
 LARGEST_NUMBER = 2**53
 """Databases take no larger ones, and browsers do not know them exactly."""
 
@@ -72,19 +75,49 @@ def options_in(kind: type[Asked], query_string: str) -> Asked:
     given: dict[str, Any] = {}
     for field in fields_of(kind):
         values = [value for name, value in pairs if name == field.encode_name]
-        if not values:
-            continue
-        given[field.encode_name] = values if is_list(field.type) else values[-1]
+        if values:
+            given[field.encode_name] = one_value(field, values if is_list(field.type) else values[-1])
+        elif field.required:
+            raise OptionError(f"{field.encode_name} is missing", hint="fill it in, and send it again")
+    return msgspec.convert(given, kind)
+
+
+def one_value(field: msgspec.structs.FieldInfo, text: str | list[str]) -> Any:
+    """Return a value of an option by what an address or a form says; a comma may stand for the point of a decimal."""
+    kinds = kinds_of(field.type)
+    if isinstance(text, str) and any(isinstance(one, inspect.FloatType) for one in kinds):
+        text = DECIMAL_COMMA.sub(r"\1.\2", text)
     try:
-        asked = msgspec.convert(given, kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise OptionError(f"the address asks for what cannot be: {error}", hint="follow a link of the page") from None
-    except UnicodeEncodeError:  # msgspec turns texts to numbers by their bytes
-        raise OptionError("the address has a text where a number must be", hint="follow a link of the page") from None
-    for value in (one for each in msgspec.structs.astuple(asked) for one in several(each)):
-        if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
-            raise OptionError("the address has a number that is too large", hint="follow a link of the page")
-    return asked
+        value = msgspec.convert(text, field.type, strict=False)
+    except (msgspec.ValidationError, UnicodeEncodeError):  # msgspec turns texts to numbers by their bytes
+        must = next((words for words in map(must_be, kinds) if words), "something else")
+        raise OptionError(f"{field.encode_name} must be {must}", hint="correct it, and try again") from None
+    if any(isinstance(one, int) and abs(one) > LARGEST_NUMBER for one in several(value)):
+        raise OptionError(f"{field.encode_name} is too large a number", hint="correct it, and try again")
+    return value
+
+
+def kinds_of(kind: Any) -> tuple[inspect.Type, ...]:
+    """Return what an option may be: of several kinds each, of a list what is in it."""
+    known = inspect.type_info(kind)
+    each = known.types if isinstance(known, inspect.UnionType) else (known,)
+    return tuple(one.item_type if isinstance(one, inspect.VarTupleType) else one for one in each)
+
+
+def must_be(kind: inspect.Type) -> str:
+    """Say what a value must be; empty where any text will do."""
+    match kind:
+        case inspect.BoolType():
+            return "1 or 0"
+        case inspect.LiteralType():
+            return f"one of {', '.join(map(str, kind.values))}"
+        case inspect.IntType(ge=least, le=most) if least is not None and most is not None:
+            return f"a whole number from {least:,} to {most:,}"
+        case inspect.IntType(ge=least):
+            return "a whole number, such as 10" if least is None else f"a whole number of {least} or more"
+        case inspect.FloatType(ge=least):
+            return "a number, such as 0.05" if least is None else f"a number of {least:g} or more, such as 0.05"
+    return ""
 
 
 def parameters_in(query_string: str, *, keep_blank_values: bool = False) -> list[tuple[str, str]]:

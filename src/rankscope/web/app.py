@@ -14,13 +14,13 @@ from urllib.parse import urlencode
 
 from litestar import Litestar, Request, Response, Router, get
 from litestar.config.compression import CompressionConfig
-from litestar.exceptions import HTTPException, NotAuthorizedException
+from litestar.exceptions import HTTPException, NotAuthorizedException, PermissionDeniedException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.params import PathParameter
 
 from rankscope._version import __version__
-from rankscope.errors import RankscopeError, UnfinishedError
+from rankscope.errors import RankscopeError, UnfinishedError, UnknownNameError
 from rankscope.printable import printable, printable_lines, without_paths
 from rankscope.systems.secrets import Secrets
 from rankscope.web.accounts import link_handlers, login_handlers
@@ -32,14 +32,19 @@ from rankscope.web.pages import ACTIONS, PAGES
 from rankscope.web.pages.compare import ComparePageOptions, begun_page
 from rankscope.web.raters import StoreRaterDoor, invite_handlers, rater_handlers
 from rankscope.web.rendering import TYPES, Renderer, static_address, static_file
-from rankscope.web.routing import handlers_of
-from rankscope.web.security import ANYONE, Authenticator, RateLimit, TrustedProxy, check_rule
+from rankscope.web.routing import handlers_of, menu_of
+from rankscope.web.security import ANYONE, MAY, Authenticator, Identity, RateLimit, TrustedProxy, check_rule
 from rankscope.web.shield import AsgiApp, Problem, Scope, Shield
 from rankscope.web.streams import STREAMED, job_events, live_answers
 
 AGAIN_S = 2
 """After so many seconds a page that is being computed opens itself again."""
 LOG = logging.getLogger("rankscope.web")
+
+BEGINNINGS = frozenset(
+    ("the", "there", "no", "a", "an", "only", "this", "it", "choose", "correct", "open", "type", "fill")
+)
+"""Words that errors begin with; others may be names."""
 
 
 def make_app(
@@ -51,8 +56,7 @@ def make_app(
     rate_limit: RateLimit | None = None,
 ) -> Shield:
     """Return the application that answers requests on a library."""
-    menu = ((route.path, route.title) for route in PAGES if route.in_menu)
-    renderer = Renderer(menu, only_read=library.store.read_only)
+    renderer = Renderer(menu_of(PAGES, library), only_read=library.store.read_only)
     pages = [handler for route in PAGES for handler in handlers_of(route, library, renderer.render)]
     errors = ErrorPages(renderer, authenticator, library.secrets)
     schema = Router("/schema", route_handlers=[], opt={"role": "viewer"})
@@ -137,7 +141,8 @@ class ErrorPages:
     def page(self, scope: Scope, status: int, what: str, hint: str) -> tuple[str, bytes]:
         if wants_json(scope):
             return "application/json", json.dumps({"error": what, "hint": hint}).encode()
-        html = self.renderer.render("error.html", request=None, status=status, what=what, hint=hint)
+        what, hint = sentence(what), sentence(hint)
+        html = self.renderer.render("error.html", request=None, scope=scope, status=status, what=what, hint=hint)
         return "text/html; charset=utf-8", html.encode("utf-8", "replace")
 
     def response(
@@ -152,7 +157,11 @@ class ErrorPages:
         words = {404: "There is no such page.", 405: "This page cannot be asked in that way."}
         is_ours = error.detail not in ("Not Found", "Method Not Allowed", "Internal Server Error")
         what = self.shown(error.detail) if is_ours else words.get(error.status_code, error.detail)
-        return self.response(request, (error.status_code, what, ""), dict(error.headers or {}))
+        identity = request.scope["state"].get("identity")
+        hint = ""
+        if isinstance(error, PermissionDeniedException) and isinstance(identity, Identity):
+            hint = f"{MAY[identity.role]} An owner can give you another role." if not identity.only_reads else ""
+        return self.response(request, (error.status_code, what, hint), dict(error.headers or {}))
 
     def ask_to_log_in(self, request: Request[Any, Any, Any]) -> Response[bytes]:
         scope = cast("Scope", request.scope)
@@ -180,7 +189,7 @@ class ErrorPages:
     def problem_of(self, scope: Scope, error: Exception) -> Problem:
         """Return what an error is for a reader; a bug gets a number, under which the log says more."""
         if isinstance(error, RankscopeError):
-            status = 503 if isinstance(error, UnfinishedError) else 400
+            status = 503 if isinstance(error, UnfinishedError) else 404 if isinstance(error, UnknownNameError) else 400
             return status, self.shown(error.message), self.shown(error.hint)
         number = secrets.token_hex(4)
         trace = self.secrets.hide("".join(traceback.format_exception(error)))
@@ -191,6 +200,14 @@ class ErrorPages:
     def shown(self, text: str) -> str:
         """Return the words of an error for a page: of paths the last part, of addresses nothing, and no secret."""
         return without_paths(self.secrets.hide(text))
+
+
+def sentence(text: str) -> str:
+    """Return the words of an error as a sentence; names that it begins with stay as they are."""
+    first = text.partition(" ")[0]
+    if first in BEGINNINGS or " must be " in text[: len(first) + 9] or text.endswith(" is missing"):
+        text = text[:1].upper() + text[1:]
+    return text if not text or text[-1] in ".!?" else f"{text}."
 
 
 def wants_json(scope: Scope) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rankscope.align.policies import Policies
-from rankscope.errors import OptionError, did_you_mean
-from rankscope.experiment.history import PRODUCTION, main_system_of
+from rankscope.errors import InputError, OptionError, did_you_mean
+from rankscope.experiment.history import project_of_store
+from rankscope.experiment.usual_baseline import ChosenBaseline, chosen_baseline
 from rankscope.measures.spec import Measure
 from rankscope.printable import counted
 from rankscope.records import Record
@@ -29,14 +30,20 @@ class CollectionRuns(Record, eq=False):
     """The newest run of each system; the newest of all comes first."""
     tags: dict[int, tuple[str, ...]]
     """The tags of runs, by number."""
-    main: str
-    """The system that users see: the one with the tag production, else the one whose run is the newest."""
+    chosen: ChosenBaseline | None
+    """The run that others are compared with, and why; None where the store has no runs."""
+
+    @property
+    def main(self) -> str:
+        """The system that others are compared with; empty where the store has no runs."""
+        return "" if self.chosen is None else self.chosen.run.system
 
     @property
     def main_run(self) -> StoredRun:
-        """The run that others are compared with: the one in production, else the newest of the main system."""
-        tagged = (run for run in self.runs if PRODUCTION in self.tags.get(run.number, ()))
-        return next(tagged, None) or self.newest[self.main]
+        """The run that others are compared with."""
+        if self.chosen is None:
+            raise InputError("the store has no runs yet", hint="`rankscope run` stores the first")
+        return self.chosen.run
 
 
 def collection_runs(library: Library, name: str) -> CollectionRuns:
@@ -48,7 +55,7 @@ def read_collection(library: Library, name: str) -> CollectionRuns:
     store = library.store
     known = store.runs.collections()
     if not known:
-        return CollectionRuns("", (), (), {}, {}, "")
+        return CollectionRuns("", (), (), {}, {}, None)
     if name and name not in known:
         raise OptionError(
             f"the store has no runs on {name!r}", hint=did_you_mean(name, known) or f"there are {', '.join(known)}"
@@ -58,12 +65,8 @@ def read_collection(library: Library, name: str) -> CollectionRuns:
     tags: dict[int, tuple[str, ...]] = {}
     for tag, number in store.tags.current().items():
         tags[number] = (*tags.get(number, ()), tag)
-    newest = newest_of_each(runs)
-    by_system = {system: [run for run in runs if run.system == system] for system in newest}
-    main = main_system_of(
-        by_system, store.tags.current().get(PRODUCTION), {run.number: place for place, run in enumerate(runs)}
-    )
-    return CollectionRuns(chosen, known, runs, newest, tags, main)
+    usual = chosen_baseline(runs, store.tags.current(), library.project or project_of_store(store, chosen))
+    return CollectionRuns(chosen, known, runs, newest_of_each(runs), tags, usual)
 
 
 def newest_of_each(runs: Sequence[StoredRun]) -> dict[str, StoredRun]:
@@ -75,7 +78,11 @@ def newest_of_each(runs: Sequence[StoredRun]) -> dict[str, StoredRun]:
 
 
 def usual_baseline(of: CollectionRuns) -> StoredRun:
-    """Return what users see; where nothing else was asked the same queries, the newest run that can be compared."""
+    """Return the run that others are compared with, as all pages take it.
+
+    Where nothing else was asked the same queries, it is the newest run of its system, else the newest of all that can
+    be compared.
+    """
     for run in (of.main_run, of.newest[of.main], *of.newest.values()):
         if challengers_of(of, run):
             return run

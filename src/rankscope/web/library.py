@@ -14,6 +14,7 @@ from rankscope.errors import OptionError, collect_notes, give_warning
 from rankscope.experiment.jobs import JobWorker
 from rankscope.experiment.live import LiveAsker
 from rankscope.experiment.project import Project
+from rankscope.experiment.run_files import MANIFEST
 from rankscope.judging.settling import SettlingWatch
 from rankscope.store import Store
 from rankscope.store import schema as tables
@@ -102,10 +103,23 @@ class Library:
             self.worker.wake()
 
     def state(self) -> dict[str, int | None]:
-        """Return the newest row of each table, so another value as soon as anything that pages show was added."""
+        """Return the newest row of each table, so another value as soon as anything was added to the store.
+
+        With a project, when its results were written is part of it: they say what the last run compared with.
+        """
         newest = [sa.select(sa.func.max(tables.metadata.tables[name].c.id)).scalar_subquery() for name in WATCHED]
         with self.store.reading() as connection:
-            return dict(zip(WATCHED, connection.execute(sa.select(*newest)).one(), strict=True))
+            found = dict(zip(WATCHED, connection.execute(sa.select(*newest)).one(), strict=True))
+        return {**found, "results": self._results_written()}
+
+    def _results_written(self) -> int | None:
+        project = self._served.project
+        if project is None:
+            return None
+        try:
+            return (project.output / MANIFEST).stat().st_mtime_ns
+        except OSError:  # there are none yet
+            return None
 
     def cached(self, key: Hashable, build: Callable[[], Built], *, lasting: bool = False) -> Built:
         """Return what `build` returns, from before where the store has not changed since.

@@ -12,7 +12,6 @@ import numpy as np
 from msgspec import Meta
 
 from rankscope.align.policies import Policies
-from rankscope.analysis.side_by_side import has_shares
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.errors import UnknownNameError
 from rankscope.experiment.history import mean_of_repetitions, measure_with_margin, policies_of
@@ -23,7 +22,8 @@ from rankscope.records import Options, Record
 from rankscope.stats.units import paired_differences
 from rankscope.store import StoredRun
 from rankscope.store.qrels import StoredQrels
-from rankscope.store.scores import StoredScores, data_of_docs
+from rankscope.store.scores import StoredScores
+from rankscope.web.choices import known_measures
 from rankscope.web.chosen import CollectionRuns, challengers_of, collection_runs, ensure_scores, usual_baseline
 from rankscope.web.library import Library
 
@@ -34,7 +34,6 @@ MANY_VALUES = 40
 MOST_WORDS = 8
 MOST_EARLIER = 40
 """Runs to choose from, besides the newest of each system; an address may name any other."""
-USUAL_MEASURES = ("nDCG@10", "RR@10", "AP", "P@10", "R@100")
 NOTHING_FOUND = "R"
 """The measure that is 0 where no relevant doc was retrieved, at any rank."""
 
@@ -126,14 +125,13 @@ def choose_runs(library: Library, asked: QueryListOptions, more: Sequence[str] =
                 f"run {run.number} is of {run.collection}, not of {name}", hint=f"choose {run.collection} for it"
             )
     unique = tuple({run.number: run for run in runs}.values())
-    known = library.cached(("measures", name), lambda: known_measures(library, newest))
     return ChosenRuns(
         collection=name,
         collections=of.collections,
         runs=unique,
         newest=tuple(listed_run(run, tags) for run in newest),
         earlier=tuple(listed_run(run, tags) for run in others[:MOST_EARLIER]),
-        measures=tuple(dict.fromkeys([measure.name, *known])),
+        measures=known_measures(library, name, measure.name, from_rankings=True),
         tags=tags,
         measure=measure,
         policies=policies_of(unique[-1]),
@@ -143,14 +141,6 @@ def choose_runs(library: Library, asked: QueryListOptions, more: Sequence[str] =
 
 def listed_run(run: StoredRun, tags: Mapping[int, tuple[str, ...]]) -> ListedRun:
     return ListedRun(run.number, run.system, run.started, tags.get(run.number, ()))
-
-
-def known_measures(library: Library, runs: Sequence[StoredRun]) -> list[str]:
-    """Return the measures of the project and those that decided runs, as far as stored runs can be scored by them."""
-    named = () if library.project is None else library.project.measures
-    names = dict.fromkeys([*(run.details.primary for run in runs), *named, *USUAL_MEASURES])
-    parsed = [parse_measure(name) for name in names if name]
-    return [measure.name for measure in parsed if not data_of_docs(measure) and has_shares(measure)]
 
 
 def default_first(of: CollectionRuns) -> StoredRun:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib import import_module
@@ -18,8 +18,8 @@ from markupsafe import Markup, escape
 from rankscope._version import __version__
 from rankscope.measures.registry import REGISTRY
 from rankscope.native import kernel
-from rankscope.printable import UNSAFE, counted, listed, printable
-from rankscope.records import Options
+from rankscope.printable import UNSAFE, amount, counted, listed, printable
+from rankscope.records import Options, Record
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.render import page as report_page
@@ -28,6 +28,7 @@ from rankscope.report.render.texts import clean, cleaned, with_minus
 from rankscope.report.tokens import tone
 from rankscope.web.address import address, state_without
 from rankscope.web.markdown import markdown_blocks
+from rankscope.web.security import Identity, Role
 
 STATIC = files("rankscope.web").joinpath("static")
 STYLE = "rankscope.css"
@@ -42,6 +43,8 @@ FIRST_NEEDED = (
     "rankscope.report.render.lists",
 )
 """Modules that are loaded when something is drawn."""
+UNDER = {"/query": "/queries", "/job": "/jobs", "/run": "/history"}
+"""Where pages belong that are not in the menu."""
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -66,10 +69,28 @@ def static_address(name: str) -> str:
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
+class MenuEntry(Record):
+    """A page in the menu."""
+
+    path: str
+    title: str
+    role: Role = "viewer"
+    """The least role that can do something there."""
+    sends: bool = False
+    """Whether it is of no use to who only reads."""
+    takes: Callable[[str], bool] | None = None
+    """Tells whether it can be about a collection; None where it cannot be about any."""
+
+    def address(self, collection: str) -> str:
+        return address(
+            self.path, collection=collection if collection and self.takes and self.takes(collection) else None
+        )
+
+
 class Renderer:
     """Turns the record of a page into HTML."""
 
-    def __init__(self, menu: Iterable[tuple[str, str]], *, only_read: bool = False) -> None:
+    def __init__(self, menu: Iterable[MenuEntry], *, only_read: bool = False) -> None:
         self.menu = tuple(menu)
         self.only_read = only_read
         """Whether the store cannot be written, which every page says."""
@@ -98,6 +119,7 @@ class Renderer:
             "signed": signed,
             "percent": percent,
             "bytes": size,
+            "amount": amount_or_dash,
             "when": when,
             "day": day,
             "printable": printable,
@@ -115,20 +137,30 @@ class Renderer:
             self.environment.get_template(name)
 
     def render(
-        self, template: str, *, request: Request[Any, Any, Any] | None, in_site: bool = False, **values: Any
+        self,
+        template: str,
+        *,
+        request: Request[Any, Any, Any] | None,
+        in_site: bool = False,
+        scope: Mapping[str, Any] | None = None,
+        **values: Any,
     ) -> str:
-        """Return a page; `blocks` in a template shows blocks of a report, whose terms are explained once a page."""
-        state: dict[str, Any] = request.scope["state"] if request is not None else {}
+        """Return a page; `blocks` in a template shows blocks of a report, whose terms are explained once a page.
+
+        `scope` stands for a request that came to nothing, whose sender is known nevertheless.
+        """
+        state: dict[str, Any] = request.scope["state"] if request is not None else (scope or {}).get("state", {})
         identity = state.get("identity")
         parts = report_page.Page()
         asked, route = values.get("asked"), values.get("route")
         return self.environment.get_template(template).render(
-            menu=self.menu,
+            menu=self.menu_for(identity, collection_of(values), in_site=in_site),
             identity=identity,
             form_secret=state.get("form_secret", ""),
             can_log_out=state.get("can_log_out", False),
             only_read=self.only_read,
             path=request.scope["path"] if request is not None else route.path if route is not None else "",
+            under=UNDER,
             here=address_of(request) if request is not None else "",
             in_site=in_site,
             url=partial(address, route.path, asked) if route is not None and isinstance(asked, Options) else None,
@@ -137,6 +169,22 @@ class Renderer:
             own_css=lambda: Markup(parts.own_css()),  # noqa: S704 (as above)
             **values,
         )
+
+    def menu_for(self, identity: Identity | None, collection: str, *, in_site: bool) -> list[tuple[str, str, str]]:
+        """Return path, address and title of the pages that are of use to somebody; they stay with a collection."""
+        return [
+            (one.path, one.address(collection), one.title)
+            for one in self.menu
+            if in_site or (identity is not None and identity.may(one.role) and not (identity.only_reads and one.sends))
+        ]
+
+
+def collection_of(values: Mapping[str, Any]) -> str:
+    """Return the collection that a page is about; empty where it is the one that pages show by themselves."""
+    page, asked = values.get("page"), values.get("asked")
+    name = getattr(page, "collection", None) or ""
+    is_chosen = bool(getattr(asked, "collection", None)) or getattr(asked, "run", None) is not None
+    return name if isinstance(name, str) and (is_chosen or len(getattr(page, "collections", ())) > 1) else ""
 
 
 def visible(value: Any) -> Any:
@@ -193,6 +241,11 @@ def signed(value: float | None, digits: int = 3) -> str:
 
 def percent(value: float | None) -> str:
     return UNDEFINED if value is None else f"{value:.0%}"
+
+
+def amount_or_dash(value: float | None) -> str:
+    """Return milliseconds and the like as the terminal has them; a dash where nobody measured them."""
+    return UNDEFINED if value is None else amount(value)
 
 
 def size(n_bytes: float | None) -> str:

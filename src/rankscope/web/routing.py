@@ -7,7 +7,7 @@ import hashlib
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -24,6 +24,7 @@ from rankscope.web.address import default_of, options_in
 from rankscope.web.background import StillComputingError
 from rankscope.web.exporting import FORMS, MEDIA_TYPES, ExportForm, export, file_name, parts_of
 from rankscope.web.library import Library
+from rankscope.web.rendering import MenuEntry
 from rankscope.web.security import Identity, Role
 
 Asked = TypeVar("Asked", bound=Options)
@@ -59,12 +60,33 @@ class PageRoute(Record, Generic[Asked]):
     """Makes of the record a report, from which files are exported; the template has it as `report`."""
     role: Role = "viewer"
     in_menu: bool = True
+    menu_role: Role = "viewer"
+    """The least role that can do something there."""
+    sends: bool = False
+    """Whether the page is of no use to who only reads."""
     site_options: frozenset[str] = frozenset(("collection",))
     """In a site of files, the options whose values have files of their own; links to others lead nowhere there."""
     site_ignored: frozenset[str] = frozenset()
     """In a site of files, options that only say how the page was reached: they are left out of its addresses."""
     site_limit: int = 200
     """At most so many files of this page are in a site; 0: none."""
+
+
+def menu_of(routes: Iterable[PageRoute[Any]], library: Library) -> list[MenuEntry]:
+    """Return the menu; pages stay with the collection that is looked at, where they can be about it."""
+
+    def in_project(name: str) -> bool:
+        return library.project is not None and name in library.project.collections
+
+    def takes(route: PageRoute[Any]) -> Callable[[str], bool] | None:
+        has = "collection" in route.options.__struct_fields__ and route.path != "/collections"  # it lists all of them
+        return None if not has else in_project if route.path == "/live" else bool
+
+    return [
+        MenuEntry(route.path, route.title, route.menu_role, route.sends, takes(route))
+        for route in routes
+        if route.in_menu
+    ]
 
 
 def handlers_of(route: PageRoute[Any], library: Library, render: Callable[..., str]) -> list[HTTPRouteHandler]:

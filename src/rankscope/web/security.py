@@ -22,6 +22,13 @@ ROLES: tuple[Role, ...] = ("rater", "viewer", "editor", "owner")
 ANYONE = "anyone"
 """The rule of a route that is open to those who are not signed in, too."""
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+MAY: dict[Role, str] = {
+    "rater": "Raters judge docs, and see no results, which could sway them.",
+    "viewer": "Viewers read every page and ask live; editors also start runs, save test cases and make links.",
+    "editor": "Editors read every page, start runs, save test cases and make links; what runs a program is for owners.",
+    "owner": "Owners may do everything.",
+}
+"""What somebody may do, for who was refused something else."""
 PER_SECOND, AT_ONCE = 40.0, 200.0
 """Requests of one client: how many go on and on, and how many may come at once."""
 

@@ -27,7 +27,7 @@ from rankscope.web.address import address, default_of, options_in
 from rankscope.web.choices import newest_collection
 from rankscope.web.library import Library
 from rankscope.web.rendering import Renderer, static_file
-from rankscope.web.routing import PageRoute, style_hashes, template_values
+from rankscope.web.routing import PageRoute, menu_of, style_hashes, template_values
 from rankscope.web.site_forms import without_dead_links, without_exports, without_forms
 
 _LINK = re.compile(r'\b(href|src)="(/static/[^"]*)"')
@@ -90,7 +90,7 @@ class Site:
         self.routes = {route.path: route for route in routes if route.site_limit}
         self.limits = {path: limits.get(path, route.site_limit) for path, route in self.routes.items()}
         in_menu = [route for route in self.routes.values() if route.in_menu]
-        self.renderer = Renderer((route.path, route.title) for route in in_menu)
+        self.renderer = Renderer(menu_of(in_menu, library))
         self.made = datetime.now(UTC).isoformat()
         self.newest = newest_collection(library)
         self.queries: list[tuple[str, str]] = []
@@ -145,11 +145,11 @@ class Site:
     def files_of(self, route: PageRoute[Any], asked: Options) -> dict[str, str]:
         """Return a page and its data, as files by their names."""
         name = self.names[address(route.path, asked)]
-        about = {"request": None, "in_site": True, "made": self.made, "index": INDEX}
+        about: dict[str, Any] = {"request": None, "in_site": True, "made": self.made, "index": INDEX}
         try:
             known = template_values(route, self.library, asked)
         except RankscopeError as error:  # the link that led here was to something that cannot be shown
-            what = {"status": 404, "what": error.message, "hint": error.hint}
+            what: dict[str, Any] = {"status": 404, "what": error.message, "hint": error.hint}
             html = self.renderer.render("error.html", **about, **what)
             return {name: self.relinked(html, "", route.path, None)}
         self.n_written += 1

@@ -20,7 +20,6 @@ from rankscope.experiment.stored_comparison import (
     strata_in,
     with_fewer_docs,
 )
-from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.printable import counted, listed
 from rankscope.records import Options, Record
 from rankscope.report import comparison as report
@@ -30,6 +29,7 @@ from rankscope.report.changed_queries import changed_queries
 from rankscope.report.charts import figures
 from rankscope.store import StoredRun
 from rankscope.web.charts import MappedSystem, quality_latency_figure
+from rankscope.web.choices import known_measures
 from rankscope.web.chosen import CollectionRuns, challengers_of, collection_runs, latency_of_run, usual_baseline
 from rankscope.web.library import Library
 
@@ -49,7 +49,7 @@ class ComparePageOptions(Options):
     systems: tuple[str, ...] = ()
     """Runs: a system for its newest, a number, a tag or the beginning of a hash; by default the newest of each."""
     baseline: str = ""
-    """The run to compare with; by default the one with the tag production, else that of the newest system."""
+    """The run to compare with; by default the one with the tag production or baseline, else as `rankscope run` does."""
     pairs: Literal["baseline", "all"] = "baseline"
     """Compare each with the baseline, or each with each."""
     measure: str = ""
@@ -275,7 +275,7 @@ def begin_page(library: Library, asked: ComparePageOptions) -> PageQuestion:
         collections=of.collections,
         collection=of.name,
         measure=measure.name,
-        measures=tuple(dict.fromkeys([measure.name, *DEFAULT_MEASURES[:-1]])),
+        measures=known_measures(library, of.name, measure.name, from_rankings=True),
         systems=tuple(choice_of(name, run, of, chosen=False) for name, run in of.newest.items()),
     )
     try:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from rankscope.comparison.records import Comparison, PairResult, QueryGroup
 from rankscope.comparison.verdict import interval_words, with_sign
 from rankscope.experiment.alerts import subject_of
-from rankscope.experiment.history import PRODUCTION, History, HistoryPoint, measure_with_margin
-from rankscope.printable import counted, printable
+from rankscope.experiment.history import History, HistoryPoint, measure_with_margin
+from rankscope.experiment.usual_baseline import PRODUCTION
+from rankscope.printable import amount, counted, printable
 from rankscope.records import Options, Record
 from rankscope.report import comparison as comparison_report
 from rankscope.report import comparison_pair as parts
@@ -251,8 +252,8 @@ def facts_of(
     timed = run_of[pair.b] if pair is not None else of.newest[of.main]
     p95, now = latency_of_run(timed, "p95"), latency_of_run(of.main_run, "p95")
     if p95 is not None:
-        against = f"{of.main} {now:.0f} ms" if pair is not None and now is not None else ""
-        yield doc.Fact("p95 latency", f"{p95:.0f} ms", f"{timed.system}{f' · {against}' if against else ''}")
+        against = f"{of.main} {amount(now)} ms" if pair is not None and now is not None else ""
+        yield doc.Fact("p95 latency", f"{amount(p95)} ms", f"{timed.system}{f' · {against}' if against else ''}")
     if pair is not None and pair.judged is not None and pair.judged.b is not None:
         among = "Judged" if pair.judged.depth is None else f"Judged in the first {pair.judged.depth}"
         key = (pair.group, pair.a, pair.b)

@@ -19,6 +19,7 @@ from rankscope.measures.spec import Measure
 from rankscope.printable import counted, listed
 from rankscope.records import Options, Record, replace
 from rankscope.report import document as doc
+from rankscope.report.benchmark import amount_cell
 from rankscope.report.leaderboard import report_of as leaderboard_report
 from rankscope.report.table import Cell, Table
 from rankscope.stats.interval import mean_interval
@@ -310,7 +311,7 @@ def systems_table(page: SystemsPage) -> Table:
             *map(number, (line.mean, line.low, line.high)),
             Cell(str(line.n_queries)),
             Cell(str(line.n_unanswered)),
-            *(number(value, 1) for value in (line.p50_ms, line.p95_ms, line.queries_per_second)),
+            *map(amount_cell, (line.p50_ms, line.p95_ms, line.queries_per_second)),
             number(line.index_bytes, 0),
             *map(number, line.by_value),
         ]

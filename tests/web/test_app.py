@@ -38,7 +38,7 @@ def test_no_number_of_an_address_breaks_a_page(server):
             if "int" in str(field.type):
                 for number in (-1, 0, 2**62, 2**63, 10**30):
                     answer = server.get(f"{route.path}?{field.encode_name}={number}")
-                    assert answer.status in (200, 400), (route.path, field.name, number)
+                    assert answer.status in (200, 400, 404), (route.path, field.name, number)
 
 
 def test_there_are_no_pages_that_would_load_scripts_from_elsewhere(server):

@@ -31,6 +31,9 @@ CALLS = {
     "gate": "gate --baseline bm25.run qrels.txt dense.run -o OUT",
     "check": "check qrels.txt bm25.run --targets targets.toml -o OUT",
     "history": "history -o OUT",
+    "judge qrels": "judge qrels task -o OUT",
+    "judge agreement": "judge agreement task -o OUT",
+    "judge flags": "judge flags task -o OUT",
     "history diff": "history diff bm25~1 bm25 -o OUT",
     "rescore": "rescore -o OUT",
     "rescore --format": "rescore --format json -o OUT",
@@ -43,7 +46,7 @@ CALLS = {
     "split": "split nowhere -o OUT",
 }
 HTML = {"gate", "evaluate", "compare", "report", "run", "show", "diagnose", "check"}
-HTML |= {"history", "history diff", "rescore", "leaderboard"}
+HTML |= {"history", "history diff", "rescore", "leaderboard", "judge agreement", "judge flags"}
 """Those that can write pages."""
 FOLDERS = {"baseline", "import", "collection"}
 

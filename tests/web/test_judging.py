@@ -230,7 +230,8 @@ def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
     ada.saved()
     desk.store.tasks.stop(task)
     ada.press("3")
-    ada.page.get_by_text(re.compile("stopped")).first.wait_for()
+    ada.page.locator("#warning", has_text="stopped").wait_for()
+    ada.page.locator("#done", has_text="1").wait_for()  # what was refused is not shown as judged
     assert len(ada.held[0]) == 1
     desk.store.tasks.reopen(task)
     desk.store.raters.revoke(ada.rater.number)

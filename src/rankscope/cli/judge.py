@@ -176,6 +176,7 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError(f"{flag} does nothing with {args.action}", hint=f"it goes with {', '.join(actions)}")
     if options.chosen_format(args) != "text" and args.action not in WITH_FORMAT:
         raise OptionError(f"--format does nothing with {args.action}", hint=f"it goes with {', '.join(WITH_FORMAT)}")
+    check_output(args)
     if args.action == "grade" and args.names and looks_like_a_file(args.names[0]):
         grade_file(args)
         return FINE
@@ -184,6 +185,16 @@ def run(args: argparse.Namespace) -> int:
     with open_store(args.store) as store:
         ACTIONS[args.action](args, store)
     return FINE
+
+
+def check_output(args: argparse.Namespace) -> None:
+    """Refuse a file that would be called as what it does not hold, before anything is read."""
+    if args.action == "qrels" and args.output:
+        options.check_ending(args.output, (".txt", ".qrels", ".trec", ".tsv"))
+    if args.action in ("agreement", "flags"):
+        from rankscope.cli.judge_results import form_of
+
+        form_of(args)
 
 
 def number_option(args: argparse.Namespace, name: str, kind: Callable[[str], Any] = int) -> Any:
@@ -465,8 +476,6 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
     task = task_of(args, store)
     if args.rule and args.rule not in get_args(LabelRule):
         raise OptionError(f"there is no rule {args.rule!r}; there are {', '.join(get_args(LabelRule))}")
-    if args.output:
-        options.check_ending(args.output, (".txt", ".qrels", ".trec", ".tsv"))
     stored = make(store, task, rule=args.rule, trusted=args.trusted, name=args.name)
     rows = store.qrels.judgments(stored).rows
     facts = stored.facts

@@ -58,7 +58,7 @@ WIDEST = 100
 END = "e"
 
 
-class ShownDoc(Record, kw_only=True):
+class DocAtHand(Record, kw_only=True):
     """What is shown of a doc."""
 
     query: str
@@ -80,7 +80,7 @@ class GradingDesk(Protocol):
 
     def __len__(self) -> int: ...
 
-    def show(self, place: int) -> ShownDoc: ...
+    def show(self, place: int) -> DocAtHand: ...
 
     def query_text(self, place: int) -> str: ...
 
@@ -116,14 +116,14 @@ class TaskDesk:
     def state(self, place: int) -> DocState:
         return self.items[place].state
 
-    def show(self, place: int) -> ShownDoc:
+    def show(self, place: int) -> DocAtHand:
         item = self.items[place]
         view = self.session.query(item.query)
         doc = next(each for each in view.docs if (each.doc, each.again) == (item.doc, item.again))
         attributes = [f"{name}: {one_line(value)}" for name, value in view.attributes.items()]
         facts = [f"{name}: {one_line(value)}" for name, value in doc.fields.items()]
         ranks = [f"rank {rank} of {system}" for system, rank in doc.ranks.items()]
-        return ShownDoc(
+        return DocAtHand(
             query=item.query,
             doc=item.doc,
             query_text=view.text,
@@ -207,9 +207,9 @@ class FileDesk:
             cannot_tell=next((each for each in UNCLEAR.values() if each == note), "doc unclear") if unclear else None,
         )
 
-    def show(self, place: int) -> ShownDoc:
+    def show(self, place: int) -> DocAtHand:
         row = self.rows[place]
-        return ShownDoc(
+        return DocAtHand(
             query=str(row["query"]),
             doc=str(row["doc"]),
             query_text=self.query_text(place),

@@ -11,7 +11,7 @@ query by query in the order of the queue (the median over random draws).
 
 Where the labels of a model are audited, nothing is settled by the docs judged so far: looking again and again until
 it is would call differences that are none. There the looks are planned, each at a level of its own, and in between
-only the way to the next one is told.
+it only says how far the next one is.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.labels import TaskGrades, grades_of_task, known_labels, labels_of, with_known
 from rankscope.judging.queue import unit_hash
 from rankscope.judging.worst_case import (
-    Box,
     ComparedRuns,
+    DifferenceBox,
     KnownGrades,
     about_how_many,
     bounds_of_pairs,
@@ -168,7 +168,7 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
         order = left_to_judge(bounds, [False] * len(bounds))
         return replace(state, n_open=len(order), order=order)
     pairs = compare_runs(qrels, dict(compared.runs), request, on_note=lambda _: None).groups[0].compared
-    boxes = [Box.of(each) for each in bounds]
+    boxes = [DifferenceBox.of(each) for each in bounds]
     settled = [is_settled(pair, box) for pair, box in zip(pairs, boxes, strict=True)]
     order, about = left_to_judge(bounds, settled), None
     if order and known.n_finished >= FEWEST_GRADES:
@@ -228,7 +228,9 @@ def people_say(compared: ComparedRuns, known: KnownGrades) -> tuple[PairResult, 
     return compare_runs(qrels, dict(compared.runs), request, on_note=lambda _: None).groups[0].compared
 
 
-def pair_settling(pair: PairResult, box: Box | None = None, *, settled: bool = False, n_open: int = 0) -> PairSettling:
+def pair_settling(
+    pair: PairResult, box: DifferenceBox | None = None, *, settled: bool = False, n_open: int = 0
+) -> PairSettling:
     verdict, check = pair.final_verdict, pair.unjudged
     low, high = (None, None) if box is None else map(or_none, box.means)
     return PairSettling(
@@ -395,7 +397,7 @@ class SettlingWatch:
         try:
             self.now(task)
         except RankscopeError:
-            pass  # whoever asks by `now` is told
+            pass  # `now` raises it again for whoever asks
         finally:
             with self._lock:
                 self._not_before[task.number] = self.clock() + REST * (self.clock() - started)

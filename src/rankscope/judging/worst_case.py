@@ -97,14 +97,14 @@ class KnownGrades(Record, kw_only=True, eq=False):
         return sum(map(len, self.grades.values())) - len(self.unfinished)
 
 
-class Box(Record, eq=False):
+class DifferenceBox(Record, eq=False):
     """Every query's difference lies somewhere between its ends."""
 
     low: Floats
     high: Floats
 
     @classmethod
-    def of(cls, found: PairBounds) -> Box:
+    def of(cls, found: PairBounds) -> DifferenceBox:
         return cls(found.bounds.low[found.counted], found.bounds.high[found.counted])
 
     @property
@@ -123,11 +123,11 @@ class Box(Record, eq=False):
         low, high = self.means
         return low > ROUNDING or high < -ROUNDING or high - low <= ROUNDING
 
-    def narrowed(self, rows: Ints, points: Floats) -> Box:
+    def narrowed(self, rows: Ints, points: Floats) -> DifferenceBox:
         """Return the box after all docs of some queries were judged, which makes points of their differences."""
         low, high = self.low.copy(), self.high.copy()
         low[rows] = high[rows] = points[rows]
-        return Box(low, high)
+        return DifferenceBox(low, high)
 
     def code(self, pair: PairResult) -> Code | None:
         """Return the verdict that holds for every difference in the box; None where there may be several."""
@@ -159,7 +159,7 @@ class Box(Record, eq=False):
         return "cannot_tell" if never_above and never_below else None
 
 
-def is_settled(pair: PairResult, box: Box) -> bool:
+def is_settled(pair: PairResult, box: DifferenceBox) -> bool:
     """Tell whether no grades of open docs change the verdict; of too few queries, who is ahead."""
     if box.is_closed:
         return True
@@ -231,7 +231,7 @@ def about_how_many(
     )
     queue = list(dict.fromkeys(query for query, _ in order))
     n_until = np.cumsum([0, *(sum(query == each for query, _ in order) for each in queue)])
-    boxes = [Box.of(found) for found in bounds]
+    boxes = [DifferenceBox.of(found) for found in bounds]
     rows = [np.array([row_of(found)[query] for query in queue], dtype=np.int64) for found in bounds]
     random = stream(compared.seed, "open docs")
     needed = []

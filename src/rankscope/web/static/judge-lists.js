@@ -104,8 +104,23 @@ function taken({ body, answer, own }) {
       warn("This query was judged in another window meanwhile. What is shown now is what is kept; judge it again if it is wrong.");
     }
   }
-  if (answer.status === "refused") warn(`Not saved: ${answer.reason}`);
+  if (answer.status === "refused") {
+    warn(`Not saved: ${answer.reason}`);
+    if (items) restore(body);
+  }
   if (items) show();
+}
+
+// What was refused does not hold: the screen shows again what is stored.
+async function restore(body) {
+  const item = items.find((one) => idOf(one) === idOf(body)) ?? items[at];
+  views.delete(idOf(item));
+  past.length = 0;
+  const shown = await load(item).catch(() => null);
+  if (!shown) return;
+  settle(item, shown);
+  if (items[at] === item) { view = shown; isFinished = false; }
+  show();
 }
 
 // Where we are

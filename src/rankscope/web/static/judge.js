@@ -87,9 +87,25 @@ function taken({ body, answer, own }) {
     if (answer.status === "conflict" && differs) warn(`This was judged in another window meanwhile, and that is what is kept: ${wordsOfState(answer.doc)}. Judge it again if it is wrong.`);
     if (answer.status === "conflict") forget(item);
   }
-  if (answer.status === "refused") warn(`Not saved: ${answer.reason}`);
+  if (answer.status === "refused") {
+    warn(`Not saved: ${answer.reason}`);
+    restore(body.query);
+  }
   askSettling();
   show();
+}
+
+// What was refused does not hold: the screen shows again what is stored.
+async function restore(query) {
+  const stored = await ask("/judge/state.json").catch(() => null);
+  if (!stored) return;
+  const states = new Map(stored.items.map((item) => [idOf(item), item.state]));
+  for (const item of items) item.state = states.get(idOf(item)) ?? item.state;
+  past.length = 0;
+  views.delete(query);
+  overlay();
+  const first = items.findIndex((item) => !isDone(item.state));
+  open(isFinished && first >= 0 ? first : at);
 }
 
 const waits = (wanted) => outbox.entries().some(([, { body }]) => wanted(body));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -158,3 +159,18 @@ def test_the_report_says_how_often_the_queries_were_compared_on(files, capsys):
     (files / "three.run").write_text("q1 Q0 c 1 2 t\nq2 Q0 b 1 2 t\n")
     main(["compare", "qrels.txt", "one.run", "three.run"])
     assert "The 2nd comparison on these queries" in capsys.readouterr().out
+
+
+def test_all_fields_of_docs_are_kept_as_far_as_they_are_not_endless(project):
+    corpus = project.folder / "small/corpus.jsonl"
+    rows = [json.loads(line) for line in corpus.read_text().splitlines()]
+    for row in rows:
+        row |= {"specialty": "heart", "years": 12, "cities": ["Leeds", "York"], "address": {"city": "Leeds"}}
+        row |= {"notes": "x" * 10_000, "unknown": None}
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert project.run().returncode == 0
+    with stored(project) as store:
+        fields = store.texts.docs("small", ["d3"])["d3"].fields
+    assert fields == {
+        "specialty": "heart", "years": 12, "cities": ["Leeds", "York"], "address.city": "Leeds", "notes": "x" * 2_000,
+    }  # fmt: skip

@@ -44,6 +44,8 @@ class Texts(LightRecord, eq=False):
     """Where they were read from: the paths of `queries` and `docs`, where these are files."""
     notes: tuple[str, ...] = ()
     """What must be known of them: that hardly any id is in the file."""
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What else is known of docs, by field."""
 
     @classmethod
     def of(

@@ -40,6 +40,8 @@ from rankscope.store_file import VARIABLE
 from rankscope.systems.options import versions_of
 
 COSTS = ("queries_per_second", "index_s", "index_bytes", "memory_bytes")
+MOST_FIELDS, LONGEST_FIELD = 100, 2_000
+"""Of the further fields of a doc, so many are kept, and of each text so many characters."""
 KEPT_RANKS = 100
 """Of docs down to this rank, title and text are kept."""
 
@@ -350,10 +352,22 @@ def docs_to_keep(store: Store, result: CollectionResult) -> dict[str, StoredDoc]
         named -= store.texts.known_docs(result.name)
     texts = rankings.texts_of(named)
     return {
-        doc: StoredDoc(texts.titles.get(doc, ""), texts.bodies.get(doc, ""))
+        doc: StoredDoc(texts.titles.get(doc, ""), texts.bodies.get(doc, ""), stored_fields(texts.fields.get(doc, {})))
         for doc in named
         if doc in texts.titles or doc in texts.bodies
     }
+
+
+def stored_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what else is known of a doc, as it is kept: texts and numbers, of very many or long ones the first."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [kept(each) for each in value[:MOST_FIELDS]]
+        known = value if isinstance(value, bool | int | float | str) else str(value)
+        return known[:LONGEST_FIELD] if isinstance(known, str) else known
+
+    return {str(name): kept(value) for name, value in islice(fields.items(), MOST_FIELDS)}
 
 
 def first_docs(run: Run) -> set[str]:

@@ -118,7 +118,7 @@ def texts_of(collection: Collection, docs: AbstractSet[str]) -> Texts:
     """Return what the queries of a collection ask, and the words of some of its docs, which are gone through once."""
     found = [doc for doc in collection.docs if doc.id in docs] if docs else []
     titles, bodies = ({doc.id: getattr(doc, name) for doc in found} for name in ("title", "text"))
-    return Texts(collection.queries.texts or {}, titles, bodies)
+    return Texts(collection.queries.texts or {}, titles, bodies, fields={doc.id: doc.fields for doc in found})
 
 
 def measures_and_data(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -31,7 +32,8 @@ class ServedProject:
             try:
                 self.project, self.problem = load_project(self.project.file), ""
             except (RankscopeError, OSError) as error:
-                self.problem = f"{self.project.file.name} was changed and cannot be read: {error}"
+                said = str(error).replace(f"{self.project.file.parent}{os.sep}", "")  # pages show no paths
+                self.problem = f"{self.project.file.name} was changed and cannot be read: {said}"
                 return False
             return True
 

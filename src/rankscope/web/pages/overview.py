@@ -135,7 +135,9 @@ def overview_view(page: OverviewPage) -> OverviewView:
 
 def overview_page(library: Library, asked: OverviewOptions) -> OverviewPage:
     """Say how things stand: the newest verdicts, trends, and what needs somebody."""
-    return library.cached(("overview", asked), lambda: build_page(library, asked))
+    lines = targets_page(library, TargetsOptions(collection=asked.collection or None)).lines
+    new = tuple(line.name for line in lines if line.state == "unchecked")  # it is not the store that has these
+    return library.cached(("overview", asked, new), lambda: build_page(library, asked))
 
 
 def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
@@ -151,7 +153,13 @@ def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
     systems = [of.main, *([run_of[candidate].system] if candidate else [])]
     history = trend_of(library, of, list(dict.fromkeys(systems)), n_changes=0 if comparison is not None else 1)
     targets = targets_page(library, TargetsOptions(collection=of.name)).lines
-    needs = [*alerts_of(library, of.name), *failing(targets, of), *unsettled(compared), *unanswered(of)]
+    needs = [
+        *alerts_of(library, of.name),
+        *failing(targets, of),
+        *never_checked(targets, of),
+        *unsettled(compared),
+        *unanswered(of),
+    ]
     groups = () if comparison is None else comparison.groups
     verdicts = [(each.name or "", comparison_report.estimates_of(comparison, each)) for each in groups if comparison]
     return OverviewPage(
@@ -304,6 +312,16 @@ def failing(targets: Sequence[TargetLine], of: CollectionRuns) -> Iterator[Neede
         link = address("/targets", collection=of.name, state="failed")
         words = "Each says what must hold, and what is there instead."
         yield NeededAction("fails", f"{len(failed) - SHOWN_TARGETS} more targets fail", words, link, "See them")
+
+
+def never_checked(targets: Sequence[TargetLine], of: CollectionRuns) -> Iterator[NeededAction]:
+    """Yield how many targets of the project no run was checked on."""
+    n = sum(line.state == "unchecked" for line in targets)
+    if n:
+        link = address("/targets", collection=of.name, state="unchecked")
+        what = f"{counted(n, 'target')} {'was' if n == 1 else 'were'} never checked"
+        words = "A run that is started from the page checks them, and so does `rankscope check`."
+        yield NeededAction("look", what, words, link, "See them")
 
 
 def unsettled(compared: ComparePage) -> Iterator[NeededAction]:

@@ -177,17 +177,21 @@ def answer_of(lines: tuple[TargetLine, ...]) -> VerdictBlock:
     checked = [line for line in lines if line.state != "unchecked"]
     if not checked:
         return VerdictBlock(waiting, "A run from the page checks them, and so does `rankscope check`.", "look")
-    things = counted(len(checked), "check")
-    n_targets, n_systems = len({line.name for line in checked}), len({line.system for line in checked})
-    of = f"{counted(n_targets, 'target')} in {counted(n_systems, 'system')}"
-    if n["failed"]:
-        headline = f"{n['failed']} of {things} {'fails' if n['failed'] == 1 else 'fail'}."
-    elif n["quarantined"]:
+    state_of: dict[tuple[str, str], TargetState] = {}  # a target is as it is in the system that is worst at it
+    for line in checked:
+        key = (line.collection, line.name)
+        state_of[key] = min(state_of.get(key, line.state), line.state, key=ORDER.index)
+    n_failed, n_quarantined = ([*state_of.values()].count(state) for state in ("failed", "quarantined"))
+    things = counted(len(state_of), "target")
+    of = f"{things} in {counted(len({line.system for line in checked}), 'system')}, {counted(len(checked), 'check')}"
+    if n_failed:
+        headline = f"{n_failed} of {things} {'fails' if n_failed == 1 else 'fail'}."
+    elif n_quarantined:
         headline = (
-            f"No target fails; {n['quarantined']} of {things} {'is' if n['quarantined'] == 1 else 'are'} in quarantine."
+            f"No target fails; {n_quarantined} of {things} {'is' if n_quarantined == 1 else 'are'} in quarantine."
         )
     else:
-        headline = "The only check passes." if len(checked) == 1 else f"All {things} pass."
+        headline = "The only target holds." if len(state_of) == 1 else f"All {things} hold."
     mark: Mark = "fails" if n["failed"] else "look" if n["quarantined"] or new else "fine"
-    reason = f"{of}: {n['passed']} passed, {n['failed']} failed, {n['quarantined']} in quarantine."
+    reason = f"{of}: {n['passed']} hold, {n['failed']} fail, {n['quarantined']} in quarantine."
     return VerdictBlock(f"{headline} {waiting}".strip(), reason, mark)

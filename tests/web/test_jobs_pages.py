@@ -89,9 +89,11 @@ def test_a_run_is_started_followed_and_done(running, small):
     assert "What came out" in sent[-1]["html"]
     page = json.loads(running.get(f"/job.json?number={number}").data)
     assert [run["system"] for run in page["runs"]] == ["one", "words"]
-    assert page["line"]["words"] == "Done: 2 runs stored."
+    assert page["line"]["words"] == "2 runs stored."
     assert (page["progress_done"], page["progress_total"]) == (2, 2)
     html = running.get(f"/job?number={number}").data.decode()
+    assert 'href="/compare?collection=' in html
+    assert "Done: " not in html, "that it is done is said once"
     assert "one, words on small" in html
     assert "http-equiv" not in html  # it has ended
     listed = json.loads(running.get("/jobs.json").data)

@@ -235,7 +235,7 @@ def facts_of(history: History) -> Iterator[Fact]:
     yield Fact(
         "judgments of today" if labels.is_newest else f"judgments {labels.number}, not the newest",
         f"{labels.n_judgments:,}",
-        f"{counted(labels.n_queries, 'query')}, {labels.digest[:8]}",
+        f"{counted(labels.n_queries, 'query')}, hash {labels.digest[:8]}",
     )
     if history.n_looks:
         yield Fact("comparisons on these queries", f"{history.n_looks:,}", BY_CHANCE)

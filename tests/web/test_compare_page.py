@@ -138,7 +138,7 @@ def test_what_is_not_there_is_refused_in_the_place_of_the_verdict(server):
     assert json.loads(server.get("/compare.json?systems=nobody").data)["comparison"] is None
     assert b"there is no stratum" in server.get("/compare?stratum=colour%3Dred").data
     assert server.get("/compare?margin=-1").status == 400
-    assert server.get("/compare?collection=nowhere").status == 400
+    assert server.get("/compare?collection=nowhere").status == 404
 
 
 def test_a_run_in_production_that_is_not_the_newest_is_the_baseline(own):

@@ -125,10 +125,12 @@ def test_some_systems_alone_do_not_move_the_baseline(project, look_at, capsys):
 
 def test_tags_come_first(project, look_at, capsys):
     main(["run"])
+    assert overview_page(look_at(), OverviewOptions()).baseline_why == "the last run compared the others with it"
     main(["history", "tag", "baseline", "junk"])
     assert set(said_by_pages(look_at())[1].values()) == {"junk"}
     main(["history", "tag", "production", "good"])
     assert set(said_by_pages(look_at())[1].values()) == {"good"}
+    assert compare_page(look_at(), ComparePageOptions()).baseline_why == "it has the tag production"
 
 
 def test_every_page_offers_the_same_measures_those_of_the_project_first(project, look_at, capsys):

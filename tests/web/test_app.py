@@ -72,3 +72,21 @@ def test_other_hosts_and_origins_are_refused(server):
 def test_the_first_page_opens_in_a_browser(page):
     assert page.locator("h1").first.inner_text()
     assert page.url.endswith("/")
+
+
+def test_openapi_knows_every_route(server):
+    paths = json.loads(server.get("/schema/openapi.json").data)["paths"]
+    known = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+    for route in server.app.app.routes:
+        for handler in route.route_handlers:
+            for method in handler.http_methods - {"OPTIONS", "HEAD"}:
+                if not route.path.startswith(("/schema", "/static")):
+                    assert (method, route.path_format) in known, route.path
+    assert [one["name"] for one in paths["/job/events"]["get"]["parameters"]] == ["number"]
+    assert list(paths["/live/ask"]["post"]["responses"]["200"]["content"]) == ["application/x-ndjson"]
+
+
+def test_exports_say_their_charset_once_and_have_names_of_their_own(server):
+    first, second = (server.get(f"/compare.csv?part={part}").headers for part in (0, 1))
+    assert first["content-type"] == "text/csv; charset=utf-8"
+    assert first["content-disposition"] != second["content-disposition"]

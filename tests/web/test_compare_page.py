@@ -74,6 +74,13 @@ def test_all_pairs_with_a_margin_in_one_stratum_are_the_same_as_from_outside(ser
     assert plain(shown) == plain(expected)
 
 
+def test_where_nothing_says_so_the_page_says_that_no_baseline_is_chosen(own):
+    own.tags.remove("production")
+    found = compare_page(Library(own), ComparePageOptions())
+    assert (found.baseline, found.no_baseline) == ("algorithmic", True)  # the first that was stored
+    assert found.baseline_why.startswith("no baseline is chosen")
+
+
 def test_opening_a_page_again_is_no_further_look(own):
     asked = ComparePageOptions(systems=("hybrid",), baseline="algorithmic")
     first = compare_page(Library(own), asked)
@@ -131,7 +138,7 @@ def test_what_is_not_there_is_refused_in_the_place_of_the_verdict(server):
     assert json.loads(server.get("/compare.json?systems=nobody").data)["comparison"] is None
     assert b"there is no stratum" in server.get("/compare?stratum=colour%3Dred").data
     assert server.get("/compare?margin=-1").status == 400
-    assert server.get("/compare?collection=nowhere").status == 400
+    assert server.get("/compare?collection=nowhere").status == 404
 
 
 def test_a_run_in_production_that_is_not_the_newest_is_the_baseline(own):

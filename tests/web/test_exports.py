@@ -18,7 +18,7 @@ def test_a_page_can_be_had_as_a_file(server, route, form):
     assert answer.status in (200, 400)
     if answer.status == 400:
         assert form in ("svg", "png", "csv")
-        assert b"the page has no" in answer.data
+        assert b"The page has no" in answer.data
         return
     assert "attachment" in answer.headers["content-disposition"]
     start = {"svg": b"<svg xmlns=", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}.get(form)

@@ -89,14 +89,39 @@ def test_a_run_is_started_followed_and_done(running, small):
     assert "What came out" in sent[-1]["html"]
     page = json.loads(running.get(f"/job.json?number={number}").data)
     assert [run["system"] for run in page["runs"]] == ["one", "words"]
-    assert page["line"]["words"] == "Done: 2 runs stored."
+    assert page["line"]["words"] == "2 runs stored."
     assert (page["progress_done"], page["progress_total"]) == (2, 2)
     html = running.get(f"/job?number={number}").data.decode()
+    assert 'href="/compare?collection=' in html
+    assert "Done: " not in html, "that it is done is said once"
     assert "one, words on small" in html
     assert "http-equiv" not in html  # it has ended
     listed = json.loads(running.get("/jobs.json").data)
     assert [line["number"] for line in listed["jobs"]] == [number]
     assert json.loads(running.get("/jobs.json?state=failed").data)["jobs"] == []
+
+
+def test_a_saved_test_case_is_seen_at_once_and_checked_by_the_next_run(running):
+    first = int(send(running, "/jobs/start", system="words").headers["location"].rpartition("=")[2])
+    wait_for(running, first, "done")
+    saved = send(running, "/live/save", collection="small", query="no word of any doc", further="d1", top="1")
+    assert saved.status == 303
+    (line,) = json.loads(running.get("/targets.json?collection=small").data)["lines"]
+    assert (line["state"], line["system"], line["query"]) == ("unchecked", "", "live-1")
+    html = running.get("/targets").data.decode()
+    assert "1 target was not checked yet." in html
+    assert "1 target was never checked" in running.get("/").data.decode()
+    number = int(send(running, "/jobs/start", system="words").headers["location"].rpartition("=")[2])
+    wait_for(running, number, "done")
+    page = json.loads(running.get(f"/job.json?number={number}").data)
+    assert any(event["text"] == "1 check of targets on these runs: 1 fails." for event in page["events"]), page[
+        "events"
+    ]
+    (line,) = json.loads(running.get("/targets.json").data)["lines"]
+    assert (line["state"], line["system"]) == ("failed", "words")
+    overview = running.get("/").data.decode()
+    assert "never checked" not in overview
+    assert "no target fails" not in overview
 
 
 def test_cancel_and_resume(running, small, monkeypatch):

@@ -1,6 +1,7 @@
 """The live page: all systems side by side, whatever one of them does, and test cases that are kept."""
 
 import json
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
@@ -8,10 +9,13 @@ import urllib3
 from running import TOKEN, Server
 from test_jobs_pages import OneUser, send
 
+from rankscope.errors import OptionError
 from rankscope.experiment.collection import load_collection
 from rankscope.experiment.project import load_project
 from rankscope.store import open_store
+from rankscope.systems.base import Doc
 from rankscope.web.library import Library
+from rankscope.web.pages.live import known_docs
 from small_project import small_project, systems
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -97,9 +101,9 @@ def test_only_owners_run_programs(running):
 
 
 def test_what_cannot_be_asked(running):
-    assert b"the query is empty" in send(running, "/live/ask", query=" ").data
+    assert b"The query is empty" in send(running, "/live/ask", query=" ").data
     assert send(running, "/live/ask").status == 400
-    assert b"there is no system" in send(running, "/live/ask", query="x", system="wrods").data
+    assert b"There is no system" in send(running, "/live/ask", query="x", system="wrods").data
     assert send(running, "/live/ask", query="x", k="100000").status == 400
     assert send(running, "/live/ask", query="x", collection="none").status == 400
     assert send(running, "/live/ask", query="x" * 10_001).status == 400
@@ -131,6 +135,61 @@ def test_a_test_case_is_saved_and_found_again(running, small):
     assert send(running, "/live/attributes", **changed).status == 303
     collection = load_collection(project.collection("small"))
     assert collection.queries.attributes_of("live-1") == {"difficulty": "easy", "goal": "x"}
+
+
+def test_a_doc_that_no_system_found_can_be_expected(running, small):
+    fields = {"collection": "small", "query": "never found"}
+    assert send(running, "/live/save", **fields, further="d7").status == 303
+    assert load_project(small.folder).targets[0].docs == ("d7",)
+    refused = send(running, "/live/save", **fields, further="a title that no doc has")
+    assert refused.status == 400
+    assert b"no doc with the id or title" in refused.data
+
+
+def test_docs_are_known_by_their_titles():
+    docs = [Doc("d1", "x", title="Pea soup"), Doc("d2", "y", title="Plum cake"), Doc("d3", "z", title="Plum  Cake")]
+    collection = SimpleNamespace(docs=docs, name="food")
+    assert known_docs(collection, ("d2",), "pea  SOUP") == "d1"
+    assert known_docs(collection, (), "d3") == "d3"
+    with pytest.raises(OptionError, match="2 docs have the title"):
+        known_docs(collection, (), "plum cake")
+    with pytest.raises(OptionError, match="food has no doc 'd9'"):
+        known_docs(collection, ("d9",), "")
+
+
+def test_what_cannot_be_saved(running, small):
+    before = (small.folder / "rankscope.toml").read_text()
+    fields = {"collection": "small", "query": "other words", "doc": "d1"}
+    assert b"No doc is chosen" in send(running, "/live/save", **{**fields, "doc": ""}).data
+    assert send(running, "/live/save", **{**fields, "query": "x" * 10_001}).status == 400
+    assert b"has no doc" in send(running, "/live/save", **{**fields, "doc": "n14"}).data
+    assert send(running, "/live/save", **fields, attribute=f"{'n' * 101}=x").status == 400
+    assert send(running, "/live/save", **fields, attribute="id=x").status == 400
+    known = {"collection": "small", "query": "text 2"}
+    assert b"a value and no name" in send(running, "/live/attributes", **known, value="x").data
+    assert send(running, "/live/attributes", **known, name="_id", value="x").status == 400
+    assert send(running, "/live/attributes", **known, name="goal", value="x" * 1_001).status == 400
+    assert (small.folder / "rankscope.toml").read_text() == before
+
+
+def test_questions_are_in_the_history_and_nothing_is_lost_at_an_error(running, chromium):
+    context = chromium.new_context(viewport={"width": 390, "height": 900}, base_url=running.url)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(f"/live?token={TOKEN}")
+    for text in ("text 2", "quite another text"):
+        page.get_by_label("Query").fill(text)
+        page.get_by_label("Query").press("Enter")
+        page.get_by_text("3 of 4 systems answered").wait_for()
+        page.get_by_text("a new query of the collection" if text != "text 2" else "query q2").first.wait_for()
+    page.get_by_label("Why it matters").fill("because")
+    page.get_by_role("button", name="Save test case").click()
+    page.get_by_text("No doc is chosen").wait_for()
+    assert page.get_by_label("Why it matters").input_value() == "because"
+    page.go_back()
+    page.wait_for_function("document.querySelector('#q').value === 'text 2'")
+    page.get_by_text("3 of 4 systems answered").wait_for()
+    context.close()
 
 
 def test_without_a_project_there_is_nobody_to_ask(server):

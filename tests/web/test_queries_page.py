@@ -43,7 +43,7 @@ def test_scores_and_differences_are_those_of_the_runs(library):
         "q5": (0.0, 1.0, 1.0, "better"),
     }
     assert page.measure == "RR"
-    assert page.answer == "From words to meaning, 2 of 5 queries got better, 1 worse, 2 tie."
+    assert page.answer == "From words to meaning, 2 of 5 queries got better, 1 worse, 2 stayed the same."
     assert page.means == (0.5, 0.7)
     assert [line.bar for line in page.lines] == [-0.5, 0.0, 0.0, 0.5, 1.0]
 

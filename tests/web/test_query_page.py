@@ -108,6 +108,19 @@ def test_previous_and_next_follow_the_list(library):
     assert query_page(library, QueryOptions(a="words", b="meaning")).query == "q1"
 
 
+def test_blind_tells_nothing_of_who_is_better(library):
+    page = query_page(library, asked(blind=True, doc="r"))
+    assert {each.score for each in page.lists} == {None}
+    assert {hit.grade for each in page.lists for hit in each.hits} == {None}
+    assert {hit.adds for each in page.lists for hit in each.hits} == {0.0}
+    assert (page.why, page.missed, page.changes, page.graded_by, page.best) == ("", (), (), {}, ())
+    assert page.doc.grade is None
+    assert {(place.score, place.adds) for place in page.doc.places} == {(None, None)}
+    assert "better" not in page.answer.replace("Which list is better?", "")
+    open_page = query_page(library, asked(blind=False))
+    assert {each.score for each in open_page.lists} == {1.0, 0.5}  # RR of the first and of the second rank
+
+
 def test_blind_hides_names_in_an_order_of_the_seed(library):
     seen = {}
     for seed in range(12):
@@ -116,9 +129,9 @@ def test_blind_hides_names_in_an_order_of_the_seed(library):
         assert "words" not in told
         assert "meaning" not in told
         assert [each.name for each in page.lists] == ["A", "B"]
-        seen.setdefault(page.lists[0].score, seed)
+        seen.setdefault(page.lists[0].hits[0].doc, seed)
         assert query_page(library, asked(blind=True, seed=seed)) == page
-    assert set(seen) == {1.0, 0.5}
+    assert set(seen) == {"r", "x"}
     swapped = QueryOptions(query="q1", a="meaning", b="words", blind=True, seed=3)
     assert query_page(library, swapped).lists == query_page(library, asked(blind=True, seed=3)).lists
 

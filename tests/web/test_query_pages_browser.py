@@ -95,7 +95,7 @@ def test_blind_shows_no_names(page):
     assert "System A" in text
     assert "hybrid" not in text
     assert "algorithmic" not in text
-    page.get_by_role("link", name="Show the names").click()
+    page.get_by_role("link", name="Reveal names, scores and grades").click()
     assert "hybrid" in page.locator("main").inner_text()
 
 

@@ -90,12 +90,25 @@ def test_targets_that_fail_come_first_and_are_counted(judged):
     report = rs.check({"q1": {"d1": 2}, "q2": {"d1": 1}}, {"bm25": run}, targets)
     judged.targets.add(report, {("", "bm25"): run})
     page = targets_page(Library(judged), TargetsOptions())
-    assert page.answer.headline == "1 of 2 checks fails."
+    assert page.answer.headline == "1 of 2 targets fails."
     assert [line.state for line in page.lines] == ["failed", "passed"]
     assert page.lines[0].owner == "ada"
     only = targets_page(Library(judged), TargetsOptions(state="passed"))
     assert [line.name for line in only.lines] == ["soup first"]
     assert only.answer == page.answer
+
+
+def test_a_target_counts_once_whatever_the_number_of_systems(judged):
+    run = judged.runs.ranking(judged.runs.find("bm25"))
+    targets = [
+        {"query": "q1", "doc": "d9", "top": 2, "name": "nine"},
+        {"query": "q1", "doc": "d1", "top": 1, "name": "a"},
+    ]
+    report = rs.check({"q1": {"d1": 2}, "q2": {"d1": 1}}, {"bm25": run, "other": {"q1": {"d1": 1.0}}}, targets)
+    judged.targets.add(report, {("", "bm25"): run, ("", "other"): run})
+    answer = targets_page(Library(judged), TargetsOptions()).answer
+    assert answer.headline == "1 of 2 targets fails."
+    assert answer.reason == "2 targets in 2 systems, 4 checks: 2 hold, 2 fail, 0 in quarantine."
 
 
 def test_no_targets_say_how_to_get_some(server):

@@ -169,7 +169,11 @@ def of_better_ones(
         words = f"each is {WORDS[code]} than {baseline}, but their means are not over the same queries"
         text = f"{ACTIONS[code].capitalize()} {listed(names, last='or')}: {words}."
         return Recommendation(text, ACTIONS[code], names, code)
-    more = [f"{len(found)} systems are {WORDS[code]}; none of them by more."] if len(found) > 1 else []
+    others = [pair.b for pair in found[1:]]
+    more = []
+    if others:
+        are = "is" if len(others) == 1 else "are"
+        more.append(f"{listed(others, most=3)} {are} {WORDS[code]}, too, but not by more than {best.b}.")
     ahead = [pair.b for pair in pairs if pair.gain > best.gain]
     if ahead and group.is_over_same_queries:
         more.append(f"{listed(ahead)} {'has' if len(ahead) == 1 else 'have'} a better mean, but a weaker verdict.")

@@ -51,6 +51,8 @@ SHOWN_QUERIES = 5
 """So many of the queries that lost, and of those that gained, are named."""
 KEPT_ROWS = 3_000_000
 """Rankings of so many rows in all are held while a history compares runs: most are looked at twice."""
+FEW_OTHERS = 0.1
+"""Where fewer queries than this share of the common ones are others, two runs are compared on the common ones."""
 LONGEST_VALUE = 24
 """Of an option's value, so many characters are shown where it was changed."""
 
@@ -84,6 +86,11 @@ class QueryCounts(Record):
     @property
     def are_same(self) -> bool:
         return not (self.n_added or self.n_removed or self.n_changed)
+
+    @property
+    def are_nearly_same(self) -> bool:
+        """Whether so few queries were added, removed or changed that those in common tell how a system changed."""
+        return self.n_added + self.n_removed + self.n_changed <= FEW_OTHERS * self.n_common
 
     @property
     def in_words(self) -> str:
@@ -741,7 +748,7 @@ def verdict_on_change(
         "at": after.started,
         "what": ", ".join(changed_options(before, after)),
     }
-    if change is None or not counts.are_same:
+    if change is None or not (counts.are_same or counts.are_nearly_same):
         reason = scorer.refusal(before, after) if counts.are_same else counts.in_words
         why = f"Not comparable: {reason or 'no judged query in common'}."
         facts |= {"difference": None, "low": None, "high": None}
@@ -752,6 +759,7 @@ def verdict_on_change(
         return VerdictOnChange(**facts, verdict="identical", short="identical", words="The rankings are identical.")
     pair = next(iter(compared))
     verdict = pair.final_verdict
+    on = "" if counts.are_same else f"On the {counts.n_common} queries that both were asked ({counts.in_words}): "
     return VerdictOnChange(
         **facts,
         difference=or_none(pair.delta),
@@ -759,7 +767,7 @@ def verdict_on_change(
         high=or_none(pair.ci.high),
         verdict=verdict.code,
         short=short_words(verdict.code, pair),
-        words=f"{verdict.text} {verdict.reason}",
+        words=f"{on}{verdict.text} {verdict.reason}",
     )
 
 

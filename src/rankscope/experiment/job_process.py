@@ -13,18 +13,20 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import Literal
 
 from rankscope.errors import RankscopeError, UnfinishedError
-from rankscope.experiment.keep import keep_benchmark
+from rankscope.experiment.keep import KeptCollection, keep_benchmark
 from rankscope.experiment.project import Project, load_project
 from rankscope.experiment.results import Benchmark
 from rankscope.experiment.run_files import MANIFEST
 from rankscope.experiment.runner import SYSTEMS_STEP, RunOptions, forget_answers, run_project, select_names
 from rankscope.experiment.session import CancelledRunError
-from rankscope.printable import printable
+from rankscope.experiment.targets import check_project
+from rankscope.printable import counted, printable
 from rankscope.records import from_builtins, replace
 from rankscope.store import Store, open_store
 from rankscope.store.jobs import Job, JobResult, JobStep
@@ -106,6 +108,8 @@ class JobProcess:
         kept = keep_benchmark(self.store, project, benchmark)
         runs = tuple(run.number for each in kept for run in each.runs)
         left_out = tuple(map(printable, left_out_in_words(benchmark)))
+        if runs:
+            self._check_targets(project, kept)
         if not runs:
             raise UnfinishedError(f"no system could be measured: {'; '.join(left_out) or 'all queries have failed'}")
         return JobResult(
@@ -115,6 +119,21 @@ class JobProcess:
             left_out=left_out,
             manifest=os.path.relpath(project.output / MANIFEST, project.folder),
         )
+
+    def _check_targets(self, project: Project, kept: Sequence[KeptCollection]) -> None:
+        """Check the project's targets on what was run; what cannot be checked is said, and ends no job."""
+        if not project.targets and project.target_file is None:
+            return
+        systems = tuple(dict.fromkeys(run.system for each in kept for run in each.runs))
+        collections = tuple(dict.fromkeys(run.collection for each in kept for run in each.runs))
+        try:
+            report = check_project(project, only=systems, collections=collections, store=self.store)
+        except RankscopeError as error:
+            self._on_note(f"The targets were not checked: {error.message}.")
+            return
+        n = report.counts.failed
+        fails = f"{n} {'fails' if n == 1 else 'fail'}" if n else "none fails"
+        self._on_note(f"{counted(len(report.results), 'check')} of targets on these runs: {fails}.")
 
     # How far it is
 

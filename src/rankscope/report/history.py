@@ -235,7 +235,7 @@ def facts_of(history: History) -> Iterator[Fact]:
     yield Fact(
         "judgments of today" if labels.is_newest else f"judgments {labels.number}, not the newest",
         f"{labels.n_judgments:,}",
-        f"{counted(labels.n_queries, 'query')}, {labels.digest[:8]}",
+        f"{counted(labels.n_queries, 'query')}, hash {labels.digest[:8]}",
     )
     if history.n_looks:
         yield Fact("comparisons on these queries", f"{history.n_looks:,}", BY_CHANCE)
@@ -648,8 +648,14 @@ def signed(value: float | None) -> Cell:
 
 
 def change_cell(point: HistoryPoint) -> Cell:
-    """Return what the system has changed since the run before; where queries differ, nothing can be said."""
+    """Return what the system has changed since the run before; where many queries differ, nothing can be said.
+
+    Where few do, it is the change on those that both runs were asked.
+    """
     if point.queries is not None and not point.queries.are_same:
+        if point.queries.are_nearly_same and point.change is not None and point.change.system is not None:
+            value = point.change.system
+            return Cell(f"{value:+.4f} on {point.queries.n_common} common queries", raw=repr(value))
         return Cell("other queries")
     if point.refused:
         return Cell("not comparable")

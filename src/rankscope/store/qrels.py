@@ -136,7 +136,7 @@ class QrelsTable:
         if held == stored and qrels is not None:
             return qrels if only is None else qrels.select(only)
         rows = (columns or self.columns(stored)).rows(only)
-        origin = Origin(f"qrels {stored.number} of the store", "store", lambda: stored.judgments_sha256)
+        origin = Origin(f"the judgments of {stored.name} in the store", "store", lambda: stored.judgments_sha256)
         return Qrels(rows, origin=origin)
 
 

@@ -14,8 +14,10 @@ from litestar import Request, Response, get, post
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 
+from rankscope.records import Options
 from rankscope.store import Store
 from rankscope.store.users import SESSION_S, LoginSession
+from rankscope.web.actions import address_operation, form_operation
 from rankscope.web.forms import checked_form
 from rankscope.web.library import Library
 from rankscope.web.pages.share import ShareOptions, share_page
@@ -77,6 +79,43 @@ class StoreAuthenticator:
         return True
 
 
+class SecretOptions(Options):
+    """What every form sends."""
+
+    secret: str
+    """What the form of this session holds; who sends a token as a header needs none."""
+
+
+class LoginPageOptions(Options):
+    """How the page to sign in is opened."""
+
+    to: str = "/"
+    """The page to go on to."""
+
+
+class LoginOptions(SecretOptions):
+    """Who signs in."""
+
+    name: str
+    password: str
+    to: str = "/"
+    """The page to go on to."""
+
+
+class NewLinkOptions(SecretOptions):
+    """A read-only link to make."""
+
+    page: str = "/"
+    days: int = 7
+    """How long it is good for."""
+
+
+class RevokeOptions(SecretOptions):
+    """A link that is to be good no more."""
+
+    number: int
+
+
 class LoginLimits:
     """How often a password may be tried, by one client and for one name; and how many are checked at a time."""
 
@@ -104,11 +143,21 @@ def login_handlers(store: Store, authenticator: Authenticator, render: Callable[
         cookie = session_cookie(request.scope, request.scope["state"]["form_cookie"], name=FORM_COOKIE)  # type: ignore[arg-type]
         return Response(html, status_code=status, media_type="text/html", headers={"set-cookie": cookie})
 
-    @get("/login", role=ANYONE, include_in_schema=False, sync_to_thread=False)
+    @get(
+        "/login",
+        role=ANYONE,
+        sync_to_thread=False,
+        operation_class=address_operation("Sign in", "login_page", LoginPageOptions, "text/html"),
+    )
     def show_login(request: Request[Any, Any, Any]) -> Response[str]:
         return login_form(request, to=local_path(request.query_params.get("to", "/")))
 
-    @post("/login", role=ANYONE, include_in_schema=False, status_code=200)
+    @post(
+        "/login",
+        role=ANYONE,
+        status_code=200,
+        operation_class=form_operation("Sign in by a name and a password", "login", LoginOptions),
+    )
     async def log_in(request: Request[Any, Any, Any]) -> Response[str] | Response[None]:
         form = await checked_form(request)
         name, to = form.get("name").strip(), local_path(form.get("to", "/"))
@@ -122,7 +171,12 @@ def login_handlers(store: Store, authenticator: Authenticator, render: Callable[
         cookie = session_cookie(request.scope, session, seconds=SESSION_S)  # type: ignore[arg-type]
         return Response(None, status_code=303, headers={"location": to, "set-cookie": cookie})
 
-    @post("/logout", role=ANYONE, include_in_schema=False, status_code=303)
+    @post(
+        "/logout",
+        role=ANYONE,
+        status_code=303,
+        operation_class=form_operation("Sign out", "logout", SecretOptions),
+    )
     async def log_out(request: Request[Any, Any, Any]) -> Response[None]:
         scope: Any = request.scope
         session = cookies_in(request.headers.get("cookie", "")).get(cookie_name(COOKIE, scope), "")
@@ -138,7 +192,19 @@ def link_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRout
     """Return the handlers that make and revoke read-only links; the page that lists them is `pages/share.py`."""
     links = library.store.links
 
-    @post("/share", role="editor", include_in_schema=False, status_code=200)
+    @post(
+        "/share",
+        role="editor",
+        status_code=200,
+        operation_class=form_operation(
+            "Make a read-only link",
+            "share_make",
+            NewLinkOptions,
+            status="200",
+            answer="The page that shows the link, once.",
+            media_type="text/html",
+        ),
+    )
     async def make_link(request: Request[Any, Any, Any]) -> Response[str]:
         form = await checked_form(request)
         who, page = identity_of(request).name, local_path(form.get("page", "/"))
@@ -153,7 +219,12 @@ def link_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRout
         html = render("share.html", request=request, asked=ShareOptions(page=page), page=shown, link=link)
         return Response(html, media_type="text/html", headers={"cache-control": "no-store"})
 
-    @post("/share/revoke", role="editor", include_in_schema=False, status_code=303)
+    @post(
+        "/share/revoke",
+        role="editor",
+        status_code=303,
+        operation_class=form_operation("Revoke a read-only link", "share_revoke", RevokeOptions),
+    )
     async def revoke_link(request: Request[Any, Any, Any]) -> Response[None]:
         number = (await checked_form(request)).get("number")
         if not number.isascii() or not number.isdigit() or len(number) > 15:

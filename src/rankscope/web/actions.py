@@ -15,7 +15,7 @@ from rankscope.records import Options, Record
 from rankscope.web.address import options_in
 from rankscope.web.forms import checked_form
 from rankscope.web.library import Library
-from rankscope.web.routing import RawSchema, identity_of
+from rankscope.web.routing import RawSchema, identity_of, parameters_of
 from rankscope.web.security import Identity, Role
 from rankscope.web.shield import FORM
 
@@ -51,15 +51,35 @@ def action_handler(route: ActionRoute[Any], library: Library) -> HTTPRouteHandle
     return take_form
 
 
-def form_operation(title: str, name: str, kind: type[Options]) -> type[Operation]:
-    """Return what OpenAPI says of a form."""
+DONE = "Done; the address of the page that shows it."
+
+
+def form_operation(
+    title: str, name: str, kind: type[Options], *, status: str = "303", answer: str = DONE, media_type: str = ""
+) -> type[Operation]:
+    """Return what OpenAPI says of a form; `media_type` is that of what comes back, where that is no other page."""
     schema = RawSchema(msgspec.json.schema(kind))
+    content = {media_type: OpenAPIMediaType(schema=RawSchema({"type": "string"}))} if media_type else None
 
     class FormOperation(Operation):
         def __init__(self, **given: Any) -> None:
             super().__init__(**given)
             self.operation_id, self.summary, self.parameters = name, title, []
             self.request_body = RequestBody(content={FORM: OpenAPIMediaType(schema=schema)}, required=True)
-            self.responses = {"303": OpenAPIResponse(description="Done; the address of the page that shows it.")}
+            self.responses = {status: OpenAPIResponse(description=answer, content=content)}
 
     return FormOperation
+
+
+def address_operation(title: str, name: str, kind: type[Options], media_type: str) -> type[Operation]:
+    """Return what OpenAPI says of something that is asked by an address and is no page."""
+    parameters = parameters_of(kind)
+
+    class AddressOperation(Operation):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            self.operation_id, self.summary, self.parameters = name, title, list(parameters)
+            content = {media_type: OpenAPIMediaType(schema=RawSchema({"type": "string"}))}
+            self.responses = {"200": OpenAPIResponse(description=title, content=content)}
+
+    return AddressOperation

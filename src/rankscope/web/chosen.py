@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rankscope.align.policies import Policies
-from rankscope.errors import InputError, OptionError, did_you_mean
+from rankscope.errors import InputError, UnknownNameError, did_you_mean
 from rankscope.experiment.history import project_of_store
 from rankscope.experiment.usual_baseline import ChosenBaseline, chosen_baseline
 from rankscope.measures.spec import Measure
@@ -57,7 +57,7 @@ def read_collection(library: Library, name: str) -> CollectionRuns:
     if not known:
         return CollectionRuns("", (), (), {}, {}, None)
     if name and name not in known:
-        raise OptionError(
+        raise UnknownNameError(
             f"the store has no runs on {name!r}", hint=did_you_mean(name, known) or f"there are {', '.join(known)}"
         )
     chosen = name or store.runs.list(last=1)[0].collection

@@ -19,10 +19,10 @@ Chosen = TypeVar("Chosen")
 ExportForm = Literal["csv", "md", "tex", "html", "svg", "png"]
 FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 MEDIA_TYPES: dict[ExportForm, str] = {
-    "csv": "text/csv; charset=utf-8",
-    "md": "text/markdown; charset=utf-8",
+    "csv": "text/csv",
+    "md": "text/markdown",
     "tex": "application/x-tex; charset=utf-8",
-    "html": "text/html; charset=utf-8",
+    "html": "text/html",
     "svg": "image/svg+xml",
     "png": "image/png",
 }
@@ -73,8 +73,10 @@ def chosen(found: list[Chosen], part: int, what: str) -> Chosen:
     return found[part]
 
 
-def file_name(path: str, form: ExportForm) -> str:
-    return f"rankscope-{path.strip('/').replace('/', '-') or 'overview'}.{form}"
+def file_name(path: str, form: ExportForm, part: int = 0) -> str:
+    """Return the name of a file; the parts of a page have names of their own."""
+    number = f"-{part + 1}" if part else ""
+    return f"rankscope-{path.strip('/').replace('/', '-') or 'overview'}{number}.{form}"
 
 
 def blocks_in(report: Report) -> Iterator[tuple[str, Block]]:

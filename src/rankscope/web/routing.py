@@ -184,7 +184,7 @@ def export_handler(route: PageRoute[Any], library: Library, form: ExportForm) ->
             report = route.report(patiently(lambda: route.build(library, asked))) if route.report is not None else None
         if report is None:
             raise NotFoundException("There is nothing on this page yet that could be exported.")
-        headers = {"content-disposition": f'attachment; filename="{file_name(route.path, form)}"'}
+        headers = {"content-disposition": f'attachment; filename="{file_name(route.path, form, which.part)}"'}
         return Response(export(report, form, which.part), media_type=MEDIA_TYPES[form], headers=headers)
 
     return export_page
@@ -274,17 +274,7 @@ def operation_of(
     route: PageRoute[Any], name: str, about: str, contents: dict[str, dict[str, Any]], *more: type[Options]
 ) -> type[Operation]:
     """Return what OpenAPI says of a route: a parameter for each option, and what comes back."""
-    parameters = [
-        Parameter(
-            name=field.encode_name,
-            param_in="query",
-            required=field.required,
-            description=field_docs(kind).get(field.name, ""),
-            schema=schema_of_field(field),
-        )
-        for kind in (route.options, *more)
-        for field in msgspec.structs.fields(kind)
-    ]
+    parameters = parameters_of(route.options, *more)
     responses: dict[str, OpenAPIResponse | Reference] | None = {
         "200": OpenAPIResponse(
             description=route.title,
@@ -299,6 +289,21 @@ def operation_of(
             self.parameters, self.responses = list(parameters), responses
 
     return PageOperation
+
+
+def parameters_of(*kinds: type[Options]) -> list[Parameter]:
+    """Return what OpenAPI says of the options in an address."""
+    return [
+        Parameter(
+            name=field.encode_name,
+            param_in="query",
+            required=field.required,
+            description=field_docs(kind).get(field.name, ""),
+            schema=schema_of_field(field),
+        )
+        for kind in kinds
+        for field in msgspec.structs.fields(kind)
+    ]
 
 
 class RawSchema(Schema):

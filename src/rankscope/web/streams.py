@@ -17,7 +17,7 @@ from litestar.response import Stream
 from rankscope.experiment.live import LiveAnswer, LiveAsker, LiveQuestion
 from rankscope.records import to_builtins
 from rankscope.store.jobs import ENDED
-from rankscope.web.actions import form_operation
+from rankscope.web.actions import address_operation, form_operation
 from rankscope.web.address import options_in
 from rankscope.web.forms import checked_form
 from rankscope.web.library import Library
@@ -43,7 +43,9 @@ def job_events(library: Library, renderer: Renderer) -> HTTPRouteHandler:
         name="job_events",
         role="viewer",
         opt={STREAMED: True},
-        summary="Follow a run (server-sent events)",
+        operation_class=address_operation(
+            "Follow a run (server-sent events)", "job_events", JobOptions, "text/event-stream"
+        ),
     )
     async def follow_job(request: Request[Any, Any, Any]) -> Stream:
         asked = options_in(JobOptions, request.scope["query_string"].decode("latin-1"))
@@ -83,7 +85,14 @@ def live_answers(library: Library, renderer: Renderer) -> HTTPRouteHandler:
         role="viewer",
         status_code=200,
         opt={STREAMED: True},
-        operation_class=form_operation("Ask systems a query (lines of JSON)", "live_ask", AskOptions),
+        operation_class=form_operation(
+            "Ask systems a query (lines of JSON)",
+            "live_ask",
+            AskOptions,
+            status="200",
+            answer="A line of JSON for each system as it answers; the last one is about all of them.",
+            media_type="application/x-ndjson",
+        ),
     )
     async def ask_systems(request: Request[Any, Any, Any]) -> Stream:
         asked = options_in(AskOptions, (await checked_form(request)).body)

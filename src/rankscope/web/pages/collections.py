@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rankscope.analysis.validate import validate_rows
-from rankscope.errors import InputError
+from rankscope.errors import UnknownNameError
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
 from rankscope.records import Options, Record
@@ -99,7 +99,7 @@ def collections_page(library: Library, asked: CollectionsOptions) -> Collections
     """Show what runs were made on: how large it is, its strata, how much is judged, which ids are odd."""
     names = library.store.runs.collections()
     if asked.collection is not None and asked.collection not in names:
-        raise InputError(f"the store has no runs on {asked.collection!r}", hint=f"there are {', '.join(names)}")
+        raise UnknownNameError(f"the store has no runs on {asked.collection!r}", hint=f"there are {', '.join(names)}")
     wanted = [asked.collection] if asked.collection else list(names)
     lines = library.cached(("collections", tuple(wanted)), lambda: tuple(line_of(library, name) for name in wanted))
     details = None

@@ -131,6 +131,10 @@ class ComparePage(Record, kw_only=True, dict=True):
     """To choose from."""
     baseline: str = ""
     """The name of the run that others are compared with."""
+    baseline_why: str = ""
+    """Why it is that one, where nobody chose it on the page."""
+    no_baseline: bool = False
+    """Whether nothing says what others are to be compared with."""
     systems: tuple[SystemChoice, ...] = ()
     """The runs that are compared, then the newest run of each other system."""
     n_not_shown: int = 0
@@ -282,6 +286,9 @@ def begin_page(library: Library, asked: ComparePageOptions) -> PageQuestion:
         baseline, runs, n_not_shown = chosen_runs(library, of, asked)
         queries = query_facts(library, baseline.queries_sha256)
         page = records.replace(with_choices(page, of, baseline, runs, queries), n_not_shown=n_not_shown)
+        if of.chosen is not None and not asked.baseline and baseline.number == of.chosen.run.number:
+            is_unknown = of.chosen.why == "none"
+            page = records.replace(page, baseline_why=of.chosen.words, no_baseline=is_unknown)
         return PageQuestion(page, question_of(library, baseline, runs, decides, asked))
     except RankscopeError as error:
         return PageQuestion(records.replace(page, refused=refusal_of(error)))

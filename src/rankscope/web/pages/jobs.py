@@ -141,7 +141,7 @@ def what_of(job: Job) -> str:
 def words_of(job: Job) -> str:
     """Return what is so, in a sentence."""
     if job.state == "done" and job.result is not None:
-        said = [f"Done: {counted(len(job.result.runs), 'run')} stored"]
+        said = [f"{counted(len(job.result.runs), 'run')} stored"]
         if job.result.n_failed:
             said.append(f"{counted(job.result.n_failed, 'query')} failed")
         if job.result.left_out:

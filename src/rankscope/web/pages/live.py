@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rankscope.data.texts import Snippet, Texts
@@ -13,6 +13,7 @@ from rankscope.experiment.jobs import systems_with_code
 from rankscope.experiment.live import LiveAnswer, LiveQuestion
 from rankscope.experiment.project import RUN_FILE, Project
 from rankscope.experiment.query_cases import QueryCase, change_attributes, query_of_text, save_test_case
+from rankscope.io.columns import QUERY_COLUMNS
 from rankscope.printable import counted, listed
 from rankscope.records import Options, Record
 from rankscope.web.address import address
@@ -24,6 +25,8 @@ MOST_VALUES = 40
 """An attribute with more values than this is no choice."""
 MOST_DOCS = 100
 LONGEST_QUERY = 10_000
+LONGEST_NAME, LONGEST_VALUE = 100, 1_000
+"""Of an attribute."""
 
 
 class LiveOptions(Options):
@@ -160,8 +163,11 @@ def question_of(library: Library, identity: Identity, asked: AskOptions) -> Live
     project = project_of(library)
     if not asked.query.strip():
         raise OptionError("the query is empty", hint="type what somebody would search for")
-    if len(asked.query) > LONGEST_QUERY or not 1 <= asked.k <= MOST_DOCS:
-        raise OptionError(f"a query has up to {LONGEST_QUERY:,} characters, and up to {MOST_DOCS} docs are shown")
+    refuse_long(asked.query)
+    if not 1 <= asked.k <= MOST_DOCS:
+        raise OptionError(
+            f"k must be a whole number from 1 to {MOST_DOCS}", hint="so many docs are shown of each system"
+        )
     known = {system.name: system for system in asked_systems(project)}
     for name in asked.system:
         if name not in known:
@@ -185,6 +191,11 @@ def question_of(library: Library, identity: Identity, asked: AskOptions) -> Live
         attributes={**own, **pairs_of(asked.attribute)},
         k=asked.k,
     )
+
+
+def refuse_long(query: str) -> None:
+    if len(query) > LONGEST_QUERY:
+        raise OptionError(f"the query has {len(query):,} characters", hint=f"it may have up to {LONGEST_QUERY:,}")
 
 
 class LiveListDoc(Record):
@@ -291,6 +302,8 @@ class SaveOptions(Options):
     attribute: tuple[str, ...] = ()
     doc: tuple[str, ...] = ()
     """Docs that must be among the first `top`."""
+    further: str = ""
+    """One more of them, by its id or its title."""
     top: int = 3
     never: tuple[str, ...] = ()
     """Docs that must not be among the first `never_top`."""
@@ -303,14 +316,19 @@ def save_case(library: Library, identity: Identity, asked: SaveOptions) -> str:
     collection = opened_collection(library, asked.collection)
     if asked.top < 1 or asked.never_top < 1:
         raise OptionError("a test case looks at one doc at least", hint="the first 1, 3 or 10")
+    refuse_long(asked.query)
+    attributes = pairs_of(asked.attribute)
+    check_attributes(attributes)
+    found = known_docs(collection, (*asked.doc, *asked.never), asked.further.strip())
+    docs = tuple(dict.fromkeys((*asked.doc, *([found] if found else []))))
     saved = save_test_case(
         project_of(library),
         collection,
         QueryCase(
             collection=collection.name,
             text=asked.query,
-            attributes=pairs_of(asked.attribute),
-            docs=asked.doc,
+            attributes=attributes,
+            docs=docs,
             top=asked.top,
             never=asked.never,
             never_top=asked.never_top,
@@ -319,6 +337,44 @@ def save_case(library: Library, identity: Identity, asked: SaveOptions) -> str:
         ),
     )
     return address("/live", collection=collection.name, query=asked.query, attribute=asked.attribute, saved=saved.query)
+
+
+def known_docs(collection: Collection, docs: Sequence[str], further: str) -> str:
+    """Return the id of a further doc, which is given by id or title; all docs must be of the collection."""
+    missing, is_id, titled, n_docs = set(docs), False, [], 0
+    wanted = " ".join(further.split()).casefold()
+    for doc in collection.docs:
+        n_docs += 1
+        missing.discard(doc.id)
+        is_id = is_id or doc.id == further
+        if wanted and " ".join((doc.title or "").split()).casefold() == wanted:
+            titled.append(doc.id)
+    if not n_docs:  # the systems alone know the docs
+        return further
+    if missing:
+        raise OptionError(
+            f"{collection.name} has no doc {min(missing)!r}", hint="a doc that is not there can never be found"
+        )
+    if not further or is_id:
+        return further
+    if len(titled) > 1:
+        raise OptionError(
+            f"{len(titled)} docs have the title {further!r}", hint=f"give the id: {', '.join(titled[:5])}"
+        )
+    if not titled:
+        raise OptionError(f"{collection.name} has no doc with the id or title {further!r}", hint="give all of either")
+    return titled[0]
+
+
+def check_attributes(attributes: Mapping[str, str]) -> None:
+    """Refuse attributes that are none, or too long."""
+    reserved = {name for names in QUERY_COLUMNS.values() for name in names}
+    for name, value in attributes.items():
+        if name.casefold() in reserved:
+            raise OptionError(f"{name} is no attribute: it stands for the id or the text of a query")
+        if len(name) > LONGEST_NAME or len(value) > LONGEST_VALUE:
+            longest = f"a name may have up to {LONGEST_NAME} characters, a value up to {LONGEST_VALUE:,}"
+            raise OptionError(f"the attribute {name[:40]!r} is too long", hint=longest)
 
 
 class AttributesOptions(Options):
@@ -341,10 +397,13 @@ def save_attributes(library: Library, identity: Identity, asked: AttributesOptio
     if query is None:
         raise OptionError("the collection has no such query", hint="save it as a test case first")
     given = {name: value for name, _, value in (each.partition("=") for each in asked.attribute) if name}
+    if asked.value and not asked.name.strip():
+        raise OptionError("the attribute has a value and no name", hint="give it a name, such as language")
     if asked.name.strip():
         given[asked.name.strip()] = asked.value
     now = {name: str(value) for name, value in collection.queries.attributes_of(query).items()}
     changes = {name: value for name, value in given.items() if value != now.get(name, "")}
+    check_attributes(changes)
     if changes:
         change_attributes(collection, query, changes)
     return address("/live", collection=collection.name, query=asked.query, saved=query)

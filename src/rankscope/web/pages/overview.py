@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rankscope.comparison.records import Comparison, PairResult, QueryGroup
+from rankscope.comparison.records import Comparison, PairResult, QueryGroup, Stratum
+from rankscope.comparison.verdict import WORDS as VERDICT_WORDS
 from rankscope.comparison.verdict import interval_words, with_sign
 from rankscope.experiment.alerts import subject_of
 from rankscope.experiment.history import History, HistoryPoint, measure_with_margin
 from rankscope.experiment.usual_baseline import PRODUCTION
-from rankscope.printable import amount, counted, printable
+from rankscope.printable import amount, counted, listed, printable
 from rankscope.records import Options, Record
 from rankscope.report import comparison as comparison_report
 from rankscope.report import comparison_pair as parts
@@ -18,7 +19,7 @@ from rankscope.report.history import answer_of as history_answer
 from rankscope.report.history import trend_figure
 from rankscope.store import StoredRun
 from rankscope.web.address import address
-from rankscope.web.chosen import CollectionRuns, collection_runs, latency_of_run
+from rankscope.web.chosen import CollectionRuns, collection_runs, latency_of_run, usual_baseline
 from rankscope.web.library import Library
 from rankscope.web.pages.compare import ComparePage, ComparePageOptions, compare_page
 from rankscope.web.pages.history import read_history
@@ -28,7 +29,7 @@ TREND_POINTS = 12
 """The newest runs of a system that the trend shows."""
 SHOWN_NEEDS = 6
 SHOWN_TARGETS = 2
-"""Of more failing targets, these are shown by name."""
+"""Of more failing targets, these come before what else waits."""
 SHOWN_VERDICTS = 8
 SHOWN_SLICES = 8
 MADE_OF_RANKING = ("query length in words", "relevant docs")
@@ -57,6 +58,8 @@ class OtherCollection(Record):
     name: str
     newest: RunLine
     n_systems: int
+    verdicts: str = ""
+    """What the newest comparison on it said that is kept; empty where there is none."""
 
 
 class NeededAction(Record):
@@ -83,6 +86,9 @@ class SliceLine(Record):
     high: float | None
     stands_out: bool
     """Whether the difference here is another one than among all other queries."""
+    verdict: str
+    """What the interval says of this part alone: better, worse, or cannot tell."""
+    mark: doc.Mark
 
 
 class OverviewPage(Record, kw_only=True):
@@ -97,6 +103,8 @@ class OverviewPage(Record, kw_only=True):
     facts: tuple[doc.Fact, ...] = ()
     baseline: str = ""
     """What others are compared with: what users see, where that is known."""
+    baseline_why: str = ""
+    """Why it is that one."""
     candidate: str = ""
     """The best of the others; empty where there is none."""
     baseline_run: int | None = None
@@ -115,6 +123,8 @@ class OverviewPage(Record, kw_only=True):
     slices: tuple[SliceLine, ...] = ()
     slices_in: str = ""
     """The group of queries that the slices are in, where there are several."""
+    trend_words: tuple[str, ...] = ()
+    """What still compares where a run was asked other queries than the one before."""
     runs: tuple[RunLine, ...] = ()
     """The newest."""
     others: tuple[OtherCollection, ...] = ()
@@ -136,7 +146,9 @@ def overview_view(page: OverviewPage) -> OverviewView:
 
 def overview_page(library: Library, asked: OverviewOptions) -> OverviewPage:
     """Say how things stand: the newest verdicts, trends, and what needs somebody."""
-    return library.cached(("overview", asked), lambda: build_page(library, asked))
+    lines = targets_page(library, TargetsOptions(collection=asked.collection or None)).lines
+    new = tuple(line.name for line in lines if line.state == "unchecked")  # it is not the store that has these
+    return library.cached(("overview", asked, new), lambda: build_page(library, asked))
 
 
 def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
@@ -152,7 +164,15 @@ def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
     systems = [of.main, *([run_of[candidate].system] if candidate else [])]
     history = trend_of(library, of, list(dict.fromkeys(systems)), n_changes=0 if comparison is not None else 1)
     targets = targets_page(library, TargetsOptions(collection=of.name)).lines
-    needs = [*alerts_of(library, of.name), *failing(targets, of), *unsettled(compared), *unanswered(of)]
+    failed = list(failing(targets, of))
+    needs = [
+        *alerts_of(library, of.name),
+        *failed[:SHOWN_TARGETS],
+        *never_checked(targets, of),
+        *unsettled(compared),
+        *unanswered(of),
+        *failed[SHOWN_TARGETS:],
+    ]
     groups = () if comparison is None else comparison.groups
     verdicts = [(each.name or "", comparison_report.estimates_of(comparison, each)) for each in groups if comparison]
     return OverviewPage(
@@ -163,6 +183,7 @@ def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
         answer=answer_of(comparison, history, needs),
         facts=tuple(facts_of(of, history, pair, run_of, targets=targets, compared=compared)),
         baseline=compared.baseline,
+        baseline_why="" if of.chosen is None or compared.baseline != of.main else of.chosen.words,
         candidate=candidate,
         baseline_run=run_of[compared.baseline].number if candidate else None,
         candidate_run=run_of[candidate].number if candidate else None,
@@ -174,6 +195,7 @@ def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
         needs=tuple(needs[:SHOWN_NEEDS]),
         n_needs=len(needs),
         trend=history,
+        trend_words=tuple(words_on_trend(history)),
         slices=() if pair is None else tuple(slices_of(pair)),
         slices_in="" if group is None else group.name or "",
         runs=tuple(line_of(run) for run in reversed(of.runs[-5:])),
@@ -258,7 +280,7 @@ def facts_of(
         among = "Judged" if pair.judged.depth is None else f"Judged in the first {pair.judged.depth}"
         key = (pair.group, pair.a, pair.b)
         n = next((each.n for each in compared.to_judge if (each.group, each.a, each.b) == key), 0)
-        settle = f"{counted(n, 'doc')} would settle the verdict" if n else f"of {pair.b}"
+        settle = f"{pair.b} · {counted(n, 'doc')} would settle the verdict" if n else f"of {pair.b}"
         yield doc.Fact(among, f"{pair.judged.b:.0%}", settle)
 
 
@@ -279,18 +301,28 @@ def alerts_of(library: Library, collection: str) -> Iterator[NeededAction]:
 
 
 def failing(targets: Sequence[TargetLine], of: CollectionRuns) -> Iterator[NeededAction]:
-    """Yield the targets that fail in systems that are still run, the first of them by name."""
-    failed = [line for line in targets if line.state == "failed" and line.system in of.newest]
-    for line in failed[:SHOWN_TARGETS]:
+    """Yield the targets that fail in systems that are still run, each once, whatever the number of systems."""
+    failed: dict[str, list[TargetLine]] = {}
+    for line in targets:
+        if line.state == "failed" and line.system in of.newest:
+            failed.setdefault(line.name, []).append(line)
+    for lines in failed.values():
+        line, systems = lines[0], [each.system for each in lines]
         asked = f"“{line.query_text}”: " if line.query_text else ""
-        link, words = address("/targets", collection=of.name, system=line.system, state="failed"), "See the target"
-        yield NeededAction(
-            "fails", f"Target fails on {line.system}", f"{asked}{line.expected}. {line.words}", link, words
-        )
-    if len(failed) > SHOWN_TARGETS:
-        link = address("/targets", collection=of.name, state="failed")
-        words = "Each says what must hold, and what is there instead."
-        yield NeededAction("fails", f"{len(failed) - SHOWN_TARGETS} more targets fail", words, link, "See them")
+        words = f"{asked}{line.expected}. {line.words}" if len(lines) == 1 else f"{asked}{line.expected}."
+        only = systems[0] if len(systems) == 1 else None
+        link = address("/targets", collection=of.name, system=only, state="failed")
+        yield NeededAction("fails", f"Target fails on {listed(systems, most=4)}", words, link, "See the target")
+
+
+def never_checked(targets: Sequence[TargetLine], of: CollectionRuns) -> Iterator[NeededAction]:
+    """Yield how many targets of the project no run was checked on."""
+    n = sum(line.state == "unchecked" for line in targets)
+    if n:
+        link = address("/targets", collection=of.name, state="unchecked")
+        what = f"{counted(n, 'target')} {'was' if n == 1 else 'were'} never checked"
+        words = "A run that is started from the page checks them, and so does `rankscope check`."
+        yield NeededAction("look", what, words, link, "See them")
 
 
 def unsettled(compared: ComparePage) -> Iterator[NeededAction]:
@@ -303,10 +335,11 @@ def unsettled(compared: ComparePage) -> Iterator[NeededAction]:
             continue
         shares = [share for share in (judged.a, judged.b) if share is not None]
         among = "results" if judged.depth is None else f"first {judged.depth} results"
+        fewer = pair.a if judged.a is not None and (judged.b is None or judged.a < judged.b) else pair.b
         yield NeededAction(
             parts.VERDICT_MARKS[pair.final_verdict.code],
             f"{counted(each.n, 'doc')} {'settles' if each.n == 1 else 'settle'} {pair.b} against {pair.a}{where}",
-            f"{min(shares, default=0.0):.0%} of the {among} are judged, too few to be sure.",
+            f"{min(shares, default=0.0):.0%} of the {among} of {fewer} are judged, too few to be sure.",
             address("/compare", collection=compared.collection, challenger=pair.b),
             "See which",
         )
@@ -337,9 +370,32 @@ def slices_of(pair: PairResult) -> list[SliceLine]:
             part.ci.low,
             part.ci.high,
             part.stands_out,
+            *verdict_on_slice(part, pair),
         )
         for part in largest
     ]
+
+
+def verdict_on_slice(part: Stratum, pair: PairResult) -> tuple[str, doc.Mark]:
+    """Return what the interval of a part of the queries says of it alone, which is exploratory."""
+    low, high = part.ci.low, part.ci.high
+    if low is None or high is None or low <= 0 <= high:
+        return "cannot tell", "unsure"
+    return ("better", "better") if (low > 0) != pair.lower_is_better else ("worse", "worse")
+
+
+def words_on_trend(history: History) -> Iterator[str]:
+    """Say where lines begin anew as other queries were asked, and what still compares."""
+    for system in history.systems:
+        last = system.points[-1]
+        if last.queries is None or last.queries.are_same:
+            continue
+        words = f"{system.system}: before its newest run {last.queries.in_words}, so the line begins anew"
+        if last.change is not None and last.change.system is not None:
+            common = counted(last.queries.n_common, "query")
+            yield f"{words}; on the {common} that both runs were asked it changed by {last.change.system:+.3f}."
+        else:
+            yield f"{words}."
 
 
 def line_of(run: StoredRun) -> RunLine:
@@ -350,4 +406,14 @@ def other_collections(library: Library, of: CollectionRuns) -> Iterator[OtherCol
     """Yield the other collections with their newest runs; nothing of them is computed here."""
     found = [(name, collection_runs(library, name)) for name in of.collections if name != of.name]
     for name, runs in sorted(found, key=lambda item: item[1].runs[-1].started, reverse=True):
-        yield OtherCollection(name, line_of(runs.runs[-1]), len(runs.newest))
+        yield OtherCollection(name, line_of(runs.runs[-1]), len(runs.newest), kept_verdicts(library, runs))
+
+
+def kept_verdicts(library: Library, of: CollectionRuns) -> str:
+    """Return what the newest comparison with the baseline said that is kept, in words; nothing is computed."""
+    made = library.store.comparisons.list(queries_sha256=usual_baseline(of).queries_sha256)
+    for one in reversed(made):
+        if one.look and one.pairs and all(pair.a == of.main and pair.b in of.newest for pair in one.pairs):
+            said = [f"{pair.b} {VERDICT_WORDS[pair.verdict]}" for pair in one.pairs if pair.verdict in VERDICT_WORDS]
+            return f"against {of.main}: {listed(said, most=4)}"
+    return ""

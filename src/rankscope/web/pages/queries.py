@@ -152,7 +152,7 @@ def answer_of(names: list[str], counts: QueryCountsShown) -> str:
         return "No query fits these filters."
     if len(names) == 1:
         return f"{names[0]} was asked {counted(counts.all, 'query')}; there is no other run to compare it with yet."
-    ties = f"{counts.same:,} {'ties' if counts.same == 1 else 'tie'}"
+    ties = f"{counts.same:,} stayed the same"
     words = f"From {names[0]} to {names[1]}, {counts.better:,} of {counted(counts.all, 'query')} got better"
     words = f"{words}, {counts.worse:,} worse, {ties}."
     undefined = counts.all - counts.better - counts.worse - counts.same

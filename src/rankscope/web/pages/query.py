@@ -60,7 +60,7 @@ class QueryOptions(QueryListOptions):
     docs: Annotated[int, Meta(ge=1, le=100)] = 10
     """How many docs of each list are shown."""
     blind: bool = False
-    """Hide the names of the systems, and put them in an order that follows from the seed."""
+    """Hide names, scores and grades, and put the systems in an order that follows from the seed."""
     seed: Annotated[int, Meta(ge=0, le=2**31)] = 0
     doc: str = ""
     """The doc that is shown with all of its fields, and where it stands in each list."""
@@ -226,7 +226,39 @@ class QueryPage(Record, kw_only=True):
 
 def query_page(library: Library, asked: QueryOptions) -> QueryPage:
     """Put the lists of two or more runs for one query side by side, with grades and what each doc adds."""
-    return library.cached(("query page", asked), lambda: make_page(library, asked))
+    made = library.cached(("query page", asked), lambda: make_page(library, asked))
+    return blinded(made) if asked.blind and made.lists else made
+
+
+def blinded(page: QueryPage) -> QueryPage:
+    """Return a page that tells nothing of who is better: no scores, no grades, and no word on relevant docs."""
+    return replace(
+        page,
+        answer="Which list is better? Scores and grades are hidden, as the names are.",
+        why="",
+        lists=tuple(
+            replace(
+                each,
+                score=None,
+                hits=tuple(replace(hit, grade=None, is_relevant=False, adds=0.0) for hit in each.hits),
+                lines=tuple(replace(line, kind="stays") for line in each.lines),
+                parts=(),
+                working=WorkedScore((), (), ()),
+            )
+            for each in page.lists
+        ),
+        best=(),
+        changes=(),
+        missed=(),
+        graded_by={},
+        doc=None
+        if page.doc is None
+        else replace(
+            page.doc,
+            grade=None,
+            places=tuple(replace(place, score=None, adds=None, parts=()) for place in page.doc.places),
+        ),
+    )
 
 
 def make_page(library: Library, asked: QueryOptions) -> QueryPage:
@@ -541,10 +573,13 @@ def query_report(page: QueryPage) -> Report | None:
     workings = [
         TableBlock(f"{each.letter} {each.name}", Table(each.working.header, working_rows(each), 3, each.working.words))
         for each in page.lists
+        if each.working.header  # there is none where scores are hidden
     ]
     said = Paragraph(" ".join(filter(None, (page.answer, page.why))))
-    sections = (Section("What each list shows", tuple(lists)), Section("How the scores come about", tuple(workings)))
-    return Report(asked, (said,), sections, (("rankscope", __version__), ("judgments", page.labels)))
+    sections = [Section("What each list shows", tuple(lists))]
+    if workings:
+        sections.append(Section("How the scores come about", tuple(workings)))
+    return Report(asked, (said,), tuple(sections), (("rankscope", __version__), ("judgments", page.labels)))
 
 
 def hits_table(shown: ListShown, measure: str) -> Table:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from rankscope.analysis.targets import Target, TargetOutcome
+from rankscope.errors import RankscopeError
+from rankscope.experiment.targets import targets_of
 from rankscope.printable import counted
 from rankscope.records import Options, Record
 from rankscope.report.document import Mark, VerdictBlock
@@ -18,12 +22,16 @@ MOST_RESULTS = 20_000
 """Of more results in a store, the newest are looked at."""
 
 
+TargetState = Literal["failed", "quarantined", "unchecked", "passed"]
+ORDER: tuple[TargetState, ...] = ("failed", "quarantined", "unchecked", "passed")
+
+
 class TargetsOptions(Options):
     """Which targets are shown."""
 
     collection: str | None = None
     system: str | None = None
-    state: Literal["failed", "quarantined", "passed"] | None = None
+    state: TargetState | None = None
     """Only targets in this state; by default all, those that fail first."""
     owner: str | None = None
 
@@ -39,7 +47,8 @@ class TargetLine(Record, kw_only=True):
     expected: str
     collection: str
     system: str
-    state: TargetOutcome
+    """Empty where it was not checked yet."""
+    state: TargetState
     mark: Mark
     words: str
     """What is so now."""
@@ -62,7 +71,7 @@ class TargetsPage(Record):
     collections: tuple[str, ...]
     collection: str | None
     answer: VerdictBlock | None
-    """None where no target was ever checked."""
+    """None where there are no targets."""
     lines: tuple[TargetLine, ...]
     systems: tuple[str, ...]
     owners: tuple[str, ...]
@@ -72,7 +81,7 @@ def targets_page(library: Library, asked: TargetsOptions) -> TargetsPage:
     """Show what is expected of single queries, strata and the whole set, and which of it holds."""
     results = library.cached(("targets",), lambda: library.store.targets.list(last=MOST_RESULTS))
     in_collection = [one for one in results if asked.collection in (None, one.result.collection)]
-    lines = tuple(newest_lines(in_collection))
+    lines = (*newest_lines(in_collection), *unchecked(library, results, asked.collection))
     shown = [
         line
         for line in lines
@@ -80,14 +89,49 @@ def targets_page(library: Library, asked: TargetsOptions) -> TargetsPage:
         and asked.state in (None, line.state)
         and asked.owner in (None, line.owner)
     ]
-    order: list[TargetOutcome] = ["failed", "quarantined", "passed"]
     return TargetsPage(
         collections=tuple(dict.fromkeys(one.result.collection for one in results if one.result.collection)),
         collection=asked.collection,
         answer=answer_of(lines) if lines else None,
-        lines=tuple(sorted(shown, key=lambda line: (order.index(line.state), -line.weight, line.name))),
-        systems=tuple(dict.fromkeys(line.system for line in lines)),
+        lines=tuple(sorted(shown, key=lambda line: (ORDER.index(line.state), -line.weight, line.name))),
+        systems=tuple(dict.fromkeys(line.system for line in lines if line.system)),
         owners=tuple(sorted({line.owner for line in lines if line.owner})),
+    )
+
+
+def unchecked(library: Library, results: Sequence[StoredTargetResult], collection: str | None) -> Iterator[TargetLine]:
+    """Yield the targets of the project that were never checked, such as a test case that was saved just now."""
+    project = library.project
+    if project is None:
+        return
+    with suppress(RankscopeError):  # there are none, or the file is being written: what was checked is shown
+        checked = {one.target.name for one in results}
+        for target in targets_of(project):
+            wanted = target.collections or tuple(project.collections)
+            if target.name not in checked and (collection is None or collection in wanted):
+                yield unchecked_line(target, collection or wanted[0])
+
+
+def unchecked_line(target: Target, collection: str) -> TargetLine:
+    return TargetLine(
+        name=target.name,
+        query_text="",
+        where=target.where,
+        expected=target.expected,
+        collection=collection,
+        system="",
+        state="unchecked",
+        mark="look",
+        words="The next run from the page checks it, and so does `rankscope check`.",
+        instead=(),
+        owner=target.owner,
+        reason=target.reason,
+        quarantine_until=None if target.quarantine_until is None else str(target.quarantine_until),
+        weight=target.weight,
+        run=None,
+        checked="",
+        results=(),
+        query=target.query,
     )
 
 
@@ -126,19 +170,28 @@ def line_of(group: list[StoredTargetResult]) -> TargetLine:
 
 
 def answer_of(lines: tuple[TargetLine, ...]) -> VerdictBlock:
-    """Say how many fail."""
-    n = {state: sum(line.state == state for line in lines) for state in ("failed", "quarantined", "passed")}
-    things = counted(len(lines), "check")
-    n_targets, n_systems = len({line.name for line in lines}), len({line.system for line in lines})
-    of = f"{counted(n_targets, 'target')} in {counted(n_systems, 'system')}"
-    if n["failed"]:
-        headline = f"{n['failed']} of {things} {'fails' if n['failed'] == 1 else 'fail'}."
-    elif n["quarantined"]:
+    """Say how many fail, and how many were never checked."""
+    n = {state: sum(line.state == state for line in lines) for state in ORDER}
+    new = n["unchecked"]
+    waiting = f"{counted(new, 'target')} {'was' if new == 1 else 'were'} not checked yet." if new else ""
+    checked = [line for line in lines if line.state != "unchecked"]
+    if not checked:
+        return VerdictBlock(waiting, "A run from the page checks them, and so does `rankscope check`.", "look")
+    state_of: dict[tuple[str, str], TargetState] = {}  # a target is as it is in the system that is worst at it
+    for line in checked:
+        key = (line.collection, line.name)
+        state_of[key] = min(state_of.get(key, line.state), line.state, key=ORDER.index)
+    n_failed, n_quarantined = ([*state_of.values()].count(state) for state in ("failed", "quarantined"))
+    things = counted(len(state_of), "target")
+    of = f"{things} in {counted(len({line.system for line in checked}), 'system')}, {counted(len(checked), 'check')}"
+    if n_failed:
+        headline = f"{n_failed} of {things} {'fails' if n_failed == 1 else 'fail'}."
+    elif n_quarantined:
         headline = (
-            f"No target fails; {n['quarantined']} of {things} {'is' if n['quarantined'] == 1 else 'are'} in quarantine."
+            f"No target fails; {n_quarantined} of {things} {'is' if n_quarantined == 1 else 'are'} in quarantine."
         )
     else:
-        headline = "The only check passes." if len(lines) == 1 else f"All {things} pass."
-    mark: Mark = "fails" if n["failed"] else "look" if n["quarantined"] else "fine"
-    reason = f"{of}: {n['passed']} passed, {n['failed']} failed, {n['quarantined']} in quarantine."
-    return VerdictBlock(headline, reason, mark)
+        headline = "The only target holds." if len(state_of) == 1 else f"All {things} hold."
+    mark: Mark = "fails" if n["failed"] else "look" if n["quarantined"] or new else "fine"
+    reason = f"{of}: {n['passed']} hold, {n['failed']} fail, {n['quarantined']} in quarantine."
+    return VerdictBlock(f"{headline} {waiting}".strip(), reason, mark)

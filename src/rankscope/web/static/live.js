@@ -52,11 +52,36 @@ async function ask() {
   }
 }
 
+// A form whose fields must not be lost where the server refuses them: what is wrong stands at the form.
+async function sendHere(sent) {
+  const problem = sent.querySelector("[data-problem]");
+  problem.hidden = true;
+  try {
+    const reply = await fetch(sent.action, { method: "POST", body: new URLSearchParams(new FormData(sent)) });
+    if (reply.ok) return location.assign(reply.url);
+    const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+    problem.textContent = page.querySelector(".answer")?.textContent.trim().replace(/\s+/g, " ") || "It could not be saved.";
+  } catch {
+    problem.textContent = "The server is not there. Is it running?";
+  }
+  problem.hidden = false;
+  problem.scrollIntoView({ block: "nearest" });
+}
+
+addEventListener("submit", (event) => {
+  if (!event.target.matches("form[data-here]")) return;
+  event.preventDefault();
+  sendHere(event.target);
+});
+
 if (form) {
+  // Back and forward lead through the questions; the server fills the form in for each.
+  addEventListener("popstate", () => location.reload());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const state = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
-    history.replaceState(null, "", `/live?${state}`);
+    const where = `/live?${state}`;
+    if (where !== location.pathname + location.search) history.pushState(null, "", where);
     ask();
   });
   // A link from elsewhere only fills the form in: whom it would ask, and what that costs, is for you to say.

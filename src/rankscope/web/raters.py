@@ -183,7 +183,7 @@ def rater_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRou
 
 
 def screen_handlers(desk: RaterDesk) -> list[HTTPRouteHandler]:
-    @get(START, role=ANYONE, include_in_schema=False)
+    @get(START, role=ANYONE, summary="Come by an invitation, which becomes a cookie")
     async def start(request: Request[Any, Any, Any]) -> Response[bytes]:
         invitation = request.query_params.get("invite", "")
         found = await anyio.to_thread.run_sync(desk.store.raters.by_token, invitation) if invitation else None
@@ -193,11 +193,11 @@ def screen_handlers(desk: RaterDesk) -> list[HTTPRouteHandler]:
         cookie = session_cookie(scope, invitation, name=RATER_COOKIE, seconds=COOKIE_S)
         return Response(b"", status_code=303, headers={"location": TASK, "set-cookie": cookie})
 
-    @get([TASK, LISTS], role="rater", include_in_schema=False)
+    @get([TASK, LISTS], role="rater", summary="The screen of a rater")
     async def show_screen(request: Request[Any, Any, Any]) -> Response[bytes]:
         return await anyio.to_thread.run_sync(desk.screen, request)
 
-    @post(NAME, role="rater", include_in_schema=False, status_code=303)
+    @post(NAME, role="rater", status_code=303, summary="Say how a rater wants to be called")
     async def take_name(request: Request[Any, Any, Any]) -> Response[bytes]:
         name = options_in(RaterName, (await checked_form(request)).body).name.strip()
         await anyio.to_thread.run_sync(lambda: desk.session(request).rename(name))
@@ -245,7 +245,7 @@ def invite_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRo
         html = render("judge_task.html", request=request, asked=asked, page=page, link=link, invited=rater.name)
         return Response(as_bytes(html), media_type=HTML, headers={"cache-control": "no-store"})
 
-    @post("/judge/invite", role="editor", include_in_schema=False, status_code=200)
+    @post("/judge/invite", role="editor", status_code=200, summary="Invite raters; their links are shown once")
     async def invite(request: Request[Any, Any, Any]) -> Response[bytes]:
         asked = options_in(InviteOptions, (await checked_form(request)).body)
 
@@ -254,7 +254,7 @@ def invite_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRo
 
         return await anyio.to_thread.run_sync(make)
 
-    @post("/judge/renew", role="editor", include_in_schema=False, status_code=200)
+    @post("/judge/renew", role="editor", status_code=200, summary="Make a new link for a rater")
     async def renew(request: Request[Any, Any, Any]) -> Response[bytes]:
         asked = options_in(RaterNumber, (await checked_form(request)).body)
 

@@ -208,7 +208,8 @@ def test_other_queries_are_refused_or_told(rankscope, store):
     shown = (1 + N / 4) / (N + 1) - 0.25
     assert f"other queries: those that only one of the runs was asked {shown:+.4f}" in text
     whole = lines(rankscope("history").out)
-    assert "No earlier run of it was asked the same queries" in whole
+    assert "On the 40 queries that the run before was asked, too, the system has changed by" in whole
+    assert "and are compared with it on the 40 queries that both were asked" in whole
     assert "4 runs of bm25 were asked other queries than the newest (since the first run 1 query was added)" in whole
     assert "on 40 common queries" in whole
     assert "not comparable" not in whole, "of one query more, nothing on the common ones is lost"

@@ -12,6 +12,7 @@ from rankscope.experiment.history import (
     HistoryPoint,
     LabelStep,
     RunChange,
+    SystemHistory,
     VerdictOnChange,
 )
 from rankscope.measures.scores import show
@@ -137,9 +138,13 @@ def answer_of(history: History) -> VerdictBlock:
     cautions = []
     if main.queries is not None and not main.queries.are_same:
         others = sum(not point.same_as_newest for point in main.points)
+        compared = "cannot be compared with it"
+        if main.queries.are_nearly_same:
+            verb = "is" if others == 1 else "are"
+            compared = f"{verb} compared with it on the {main.queries.n_common:,} queries that both were asked"
         cautions.append(
             f"{counted(others, 'run')} of {main.system} {'was' if others == 1 else 'were'} asked other queries than "
-            f"the newest (since the first run {main.queries.in_words}), and cannot be compared with it."
+            f"the newest (since the first run {main.queries.in_words}), and {compared}."
         )
     cautions += history.notes
     if history.dated_ahead:
@@ -150,19 +155,29 @@ def answer_of(history: History) -> VerdictBlock:
         cautions.append(f"The newest run leaves {counted(last.missing, 'query')} unanswered, which count 0.")
     if verdict is None:
         now = "undefined" if last.mean is None else show(last.mean)
-        reason = "There is one run of it so far: with the next one there is something to compare."
-        if main.n_earlier:
-            reason = f"Only its newest run is asked for; there are {main.n_earlier} earlier to compare it with."
-        if len(main.points) > 1:
-            reason = "No earlier run of it was asked the same queries, so nothing is said of a change."
-            if last.refused:
-                reason = "No earlier run of it can be compared with it, so nothing is said of a change."
-        return VerdictBlock(f"{main.system} has {history.measure} {now}.", reason, "note", subject, tuple(cautions))
+        headline, reason = f"{main.system} has {history.measure} {now}.", why_no_verdict(main)
+        return VerdictBlock(headline, reason, "note", subject, tuple(cautions))
     first = next(point for point in main.points if point.run == main.since)
     headline = f"{became(history, verdict, since_words(first, last))}{labels_sentence(history)}"
     against = f"Run {verdict.after} against run {verdict.before} of {day(first)}"
     reason = f"{against}: {verdict.words}" if history.notes else f"{against}: {verdict.words} {scored_again(history)}"
     return VerdictBlock(headline, reason, VERDICT_MARKS[verdict.verdict], subject, tuple(cautions))
+
+
+def why_no_verdict(main: SystemHistory) -> str:
+    """Say why there is no verdict on what became of a system, and what is known nevertheless."""
+    last = main.points[-1]
+    if len(main.points) == 1:
+        if main.n_earlier:
+            return f"Only its newest run is asked for; there are {main.n_earlier} earlier to compare it with."
+        return "There is one run of it so far: with the next one there is something to compare."
+    if last.refused:
+        return "No earlier run of it can be compared with it, so nothing is said of a change."
+    if last.queries is not None and last.queries.are_nearly_same and last.change is not None:
+        moved = "an unknown amount" if last.change.system is None else f"{last.change.system:+.4f}"
+        common = f"the {last.queries.n_common:,} queries that the run before was asked, too"
+        return f"On {common}, the system has changed by {moved}; there is no verdict, as {last.queries.in_words}."
+    return "No earlier run of it was asked the same queries, so nothing is said of a change."
 
 
 def became(history: History, verdict: VerdictOnChange, since: str) -> str:

@@ -134,6 +134,40 @@ def test_invitations_stop_extend_and_revoke(clinic, rankscope, grades):
     assert "1 doc added" in rankscope("judge", "extend", "t", "--file", "more.csv").out
 
 
+def test_a_name_is_that_of_one_rater_and_links_are_renewed(clinic, rankscope):
+    made = rankscope("judge", "create", "t", "old", "new", "--k", "2", "--overlap", "2")
+    assert made.code == 0
+    first = rankscope("judge", "invite", "t", "Ann").out
+    again = rankscope("judge", "invite", "t", "ann")
+    assert (again.code, "a rater of this task is called Ann already" in again.err) == (2, True)
+    (hint,) = re.findall(r"`rankscope (judge renew [^`]*)`", again.err)
+    renewed = rankscope(*hint.split(), "--url", "https://x.example")
+    assert re.search(r"rater 1, Ann: https://x\.example/judge/start\?invite=[\w-]{20,}\n", renewed.out)
+    assert renewed.out.partition("invite=")[2] != first.partition("invite=")[2]
+    assert "rater 1, Ann: 0 judged" in rankscope("judge", "show", "t").out
+    (clinic / "in.txt").write_text("q00 0 y 2\nq00 0 x 1\n")
+    rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "ann")
+    assert "2 of 36 docs judged (0 by 2 raters)" in rankscope("judge", "show", "t").out
+    assert "rater 1, Ann: 2 judged" in rankscope("judge", "show", "t").out
+    trusted = rankscope("judge", "qrels", "t", "--rule", "trusted", "--trusted", "Zoe")
+    assert "there are Ann\n" in trusted.err
+    forgotten = rankscope("judge", "forget", "t", "Ann")
+    assert forgotten.out == "Ann is called rater 1 from now on, and the link has ended; what was judged stays\n"
+    assert "Ann" not in rankscope("judge", "show", "t").out
+
+
+def test_the_guideline_of_a_task_is_shown_and_changed(clinic, rankscope):
+    assert rankscope("judge", "create", "t", "old", "new", "--k", "2").code == 0
+    text = rankscope("judge", "guideline", "t").out
+    assert "## Scale" in text
+    (clinic / "new.md").write_text(f"Look twice.\n\n{text}")
+    assert rankscope("judge", "guideline", "t", "new.md").out == "what is judged in t from now on follows new.md\n"
+    assert rankscope("judge", "guideline", "t").out.startswith("Look twice.")
+    (clinic / "other.md").write_text("Grade.\n\n## Scale\n\n- 0 No\n- 7 Yes\n")
+    refused = rankscope("judge", "guideline", "t", "other.md")
+    assert (refused.code, "the grades may not" in refused.err) == (2, True)
+
+
 def test_import_into_a_task(clinic, rankscope):
     create(rankscope)
     (clinic / "in.txt").write_text("q00 0 y 2\nq00 0 x 1\n")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from rankscope.data.imported import import_collection
 from rankscope.data.judgments import JudgmentSource, SingleJudgment, check_judgments, with_uuid, write_judgments
 from rankscope.data.loading import load_qrels
-from rankscope.data.tasks import AGAIN, Task, TaskRater
+from rankscope.data.tasks import AGAIN, Task, TaskRater, names_of_raters
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
 from rankscope.io.files import write_text
 from rankscope.io.formulas import as_text_cell, restored_rows
@@ -48,7 +48,7 @@ ENDINGS: dict[str, ExportFormat] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson":
 ENDINGS |= {".qrels": "qrels", ".trec": "qrels"}
 COLUMNS = (
     *("query", "doc", "grade", "status", "flag", "choice", "note", "rater"),
-    *("at", "seconds", "purpose", "system", "task", "guideline"),
+    *("at", "seconds", "purpose", "system", "task", "guideline", "rater_id"),
 )
 """Of a table of judgments, one in each row."""
 SAYS_MORE = {"flag", "choice", "note", "status"}
@@ -129,7 +129,8 @@ def import_judgments(
         )
     before = store.judgments.list(collection)
     known = {each.judgment.uuid for each in before}
-    wanted = [with_known_guideline(store, replace(each, collection=collection), notes) for each in judgments]
+    named = [replace(each, collection=collection, source=without_name(each.source)) for each in judgments]
+    wanted = [with_known_guideline(store, each, notes) for each in named]
     kept = store.judgments.add(dict.fromkeys(each if each.uuid else with_uuid(each) for each in wanted))
     return TakenIn(
         format=form,
@@ -178,6 +179,11 @@ def with_known_guideline(store: Store, each: SingleJudgment, notes: list[str]) -
     note = f"the text of guideline {each.guideline[:12]} is not in the store, so its judgments name none"
     notes.extend([] if note in notes else [note])
     return replace(each, guideline=None, uuid="")
+
+
+def without_name(source: JudgmentSource) -> JudgmentSource:
+    """Return who judged as it is kept: a person by id alone, so that a name that changes changes no judgment."""
+    return replace(source, name="") if source.kind == "person" else source
 
 
 def kept_judgments(path: str | Path, _rater: str, _notes: list[str]) -> Iterator[SingleJudgment]:
@@ -329,7 +335,7 @@ def in_task(store: Store, task: Task, judgments: Sequence[SingleJudgment], notes
     held = {(item.query, item.doc) for item in store.tasks.items(task)}
     scale = tuple(each.grade for each in parse_guideline(store.judgments.guidelines()[task.guideline]).scale)
     found = list[SingleJudgment]()
-    raters: dict[str, TaskRater] = {}
+    raters: dict[JudgmentSource, TaskRater] = {}
     for each in judgments:
         if (each.query, each.doc) not in held:
             continue
@@ -339,10 +345,10 @@ def in_task(store: Store, task: Task, judgments: Sequence[SingleJudgment], notes
                 f"the grade {each.grade:g} of doc {each.doc!r} for query {each.query!r} is not on the scale {steps}",
                 hint="make a task whose guideline has the scale of the file",
             )
-        who = each.source.id or IMPORTED
+        who = each.source
         if who not in raters:
-            raters[who] = rater_named(store, task, who)
-        given = {"source": JudgmentSource("person", id=raters[who].id), "task": str(task.number)}
+            raters[who] = rater_of_source(store, task, who)
+        given = {"source": replace(who, id=raters[who].id), "task": str(task.number)}
         own = replace(each, **given, scale=scale if each.grade is not None else each.scale)
         found.append(own if own == each else replace(own, uuid=""))
     if len(found) < len(judgments):
@@ -350,12 +356,27 @@ def in_task(store: Store, task: Task, judgments: Sequence[SingleJudgment], notes
     return found
 
 
+def rater_of_source(store: Store, task: Task, source: JudgmentSource) -> TaskRater:
+    """Return the rater of a task who is meant; an id with another name is of another store."""
+    if source.name:
+        known = names_of_raters(store.raters.list(task))
+        return rater_named(store, task, source.id if known.get(source.id) == source.name else source.name)
+    return rater_named(store, task, source.id or IMPORTED)
+
+
 def rater_named(store: Store, task: Task, name: str) -> TaskRater:
     """Return the rater of a task with this name or id; where there is none, a new one whose link nobody has."""
-    for rater in store.raters.list(task):
-        if name in (rater.name, rater.id):
-            return rater
-    return store.raters.invite(task, name=name[:100])[0]
+    found = raters_called(store, task, name)
+    return found[0] if found else store.raters.invite(task, name=name[:100])[0]
+
+
+def raters_called(store: Store, task: Task, name: str) -> list[TaskRater]:
+    """Return the raters of a task who are meant by a name or an id; small and large letters are alike."""
+    raters = store.raters.list(task)
+    shown = names_of_raters(raters)
+    if exact := [rater for rater in raters if name in (rater.name, shown[rater.id], rater.id)]:
+        return exact
+    return [rater for rater in raters if rater.name and rater.name.casefold() == name.casefold()]
 
 
 def export_judgments(
@@ -393,7 +414,7 @@ def export_judgments(
     held = tuple(each for each in held if not (each.judgment.task or "").endswith(AGAIN))
     names = rater_names(store, held)
     if form == "jsonl":
-        write_judgments((each.judgment for each in held), path)
+        write_judgments((with_name(each.judgment, names) for each in held), path)
         return len(held)
     if form == "csv":
         rows = [csv_row(each, names) for each in held]
@@ -431,11 +452,18 @@ def labels_held(store: Store, task: Task | None, held: Sequence[StoredJudgment])
 
 
 def rater_names(store: Store, held: Sequence[StoredJudgment]) -> dict[str, str]:
-    """Return what raters of tasks call themselves, by their ids; two of the same name keep their ids."""
+    """Return what people call the raters of tasks, by their ids."""
     tasks = {each.judgment.task for each in held if each.judgment.task}
     raters = [rater for task in store.tasks.list() if str(task.number) in tasks for rater in store.raters.list(task)]
-    names = [rater.name for rater in raters]
-    return {rater.id: rater.name for rater in raters if rater.name and names.count(rater.name) == 1}
+    own = {rater.id for rater in raters}
+    return names_of_raters(raters, taken={each.judgment.source.id for each in held} - own)
+
+
+def with_name(each: SingleJudgment, names: Mapping[str, str]) -> SingleJudgment:
+    """Return a judgment that says the name of its rater beside the id."""
+    if each.source.kind != "person" or each.source.id not in names:
+        return each
+    return replace(each, source=replace(each.source, name=names[each.source.id]))
 
 
 def csv_row(stored: StoredJudgment, names: Mapping[str, str]) -> tuple[str, ...]:
@@ -446,6 +474,7 @@ def csv_row(stored: StoredJudgment, names: Mapping[str, str]) -> tuple[str, ...]
         "flag": "yes" if each.flag else "",
         "choice": "yes" if each.choice else "",
         "rater": names.get(who, who),
+        "rater_id": who if who in names else "",
         "seconds": "" if each.seconds is None else f"{each.seconds:g}",
     }
     return tuple(cells.get(name) or str(getattr(each, name, None) or "") for name in COLUMNS)

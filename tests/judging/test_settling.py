@@ -87,7 +87,7 @@ def test_nothing_judged_asks_for_all_that_matters():
     state = settle(compared(lists), known({}))
     assert (state.stage, state.n_open, state.pairs) == ("nothing judged", 24, ())
     assert [query for query, _ in state.order] == sorted(2 * list(lists["a"]))
-    assert state.short == "At most 24 more and it is settled."
+    assert state.short == "At most 24 more judgments and it is settled."
 
 
 def test_a_measure_without_bounds_is_never_settled():

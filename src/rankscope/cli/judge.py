@@ -101,8 +101,9 @@ class ListedTask(Record):
     pool: str
     state: str
     docs: int
+    """In lists: queries."""
     judged: int
-    """Docs that a rater has judged: graded, flagged, or said that they cannot tell."""
+    """Docs that a rater has judged: graded, or said that they cannot tell; in lists queries."""
     finished: int
     """Of these, docs that as many raters have judged as are to judge each one."""
     overlap: int
@@ -301,8 +302,23 @@ def getpass_user() -> str:
         return ""
 
 
+def judged_by(store: Store, task: Task) -> list[tuple[str, str, str]]:
+    """Return query, doc and rater of all that is judged, what is shown a second time left out; lists have no doc."""
+    if task.plan.mode == "docs":
+        return [(each.query, each.doc, each.rater) for each in store.saves.judged(task) if each.done]
+    from rankscope.judging.session import states_of_raters
+
+    states, keys = states_of_raters(store, task), {rater.number: rater.key for rater in store.raters.list(task)}
+    done = [(item, keys[rater]) for rater, state in states.items() for item in state.items if item.done]
+    return [(item.query, "", rater) for item, rater in done if not item.again]
+
+
+def judged_items(store: Store, task: Task) -> list[tuple[str, str]]:
+    return [(query, doc) for query, doc, _ in judged_by(store, task)]
+
+
 def listed(store: Store, task: Task) -> ListedTask:
-    judged = Counter((each.query, each.doc) for each in store.saves.judged(task) if each.done)
+    judged, items = Counter(judged_items(store, task)), store.tasks.items(task)
     raters = [rater for rater in store.raters.list(task) if rater.revoked is None]
     return ListedTask(
         number=task.number,
@@ -311,7 +327,7 @@ def listed(store: Store, task: Task) -> ListedTask:
         mode=task.plan.mode,
         pool=task.plan.pool,
         state=task.state,
-        docs=len(store.tasks.items(task)),
+        docs=len({item.query for item in items}) if task.plan.mode == "lists" else len(items),
         judged=len(judged),
         finished=sum(n >= task.plan.overlap for n in judged.values()),
         overlap=task.plan.overlap,
@@ -322,7 +338,7 @@ def listed(store: Store, task: Task) -> ListedTask:
 
 def judged_words(each: ListedTask) -> str:
     """Say how much is judged; where several raters judge each doc, also of how many docs that is so."""
-    words = f"{each.judged} of {counted(each.docs, 'doc')} judged"
+    words = f"{each.judged} of {counted(each.docs, 'query' if each.mode == 'lists' else 'doc')} judged"
     return f"{words} ({each.finished} by {each.overlap} raters)" if each.overlap > 1 else words
 
 
@@ -342,14 +358,11 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
 
     task = task_of(args, store)
     state = settling_of(store, task)
-    by_rater: dict[str, int] = {}
-    for row in store.saves.judged(task):
-        by_rater[row.rater] = by_rater.get(row.rater, 0) + bool(row.done)
+    by_rater = Counter(rater for _, _, rater in judged_by(store, task))
     known = store.raters.list(task)
     names = {rater.id: name if rater.name else "" for rater, name in zip(known, named(known), strict=True)}
     raters = tuple(
-        ListedRater(rater.number, names[rater.id], by_rater.get(rater.key, 0), rater.seen, rater.revoked)
-        for rater in known
+        ListedRater(rater.number, names[rater.id], by_rater[rater.key], rater.seen, rater.revoked) for rater in known
     )
     shown = ShownTask(
         listed(store, task), raters, state.stage, state.settled, state.short, state.words, state.n_open, state.n_about
@@ -396,6 +409,8 @@ def invite(args: argparse.Namespace, store: Store) -> None:
     if not names:
         raise OptionError("no rater is named", hint=f"rankscope judge invite {args.names[0]} NAME...")
     check_url(args)
+    if not all(names):
+        raise OptionError("a rater has no name", hint=f"rankscope judge invite {args.names[0]} NAME...")
     for name in names:
         show_link(args, *store.raters.invite(task, name=name))
     if not args.url:
@@ -485,7 +500,7 @@ def extend(args: argparse.Namespace, store: Store) -> None:
     if not args.file and not any(given.values()):
         raise OptionError("nothing is added", hint="--k, --size or --file adds docs, --overlap raters of each doc")
     more = extend_task(store, task, **given, pairs=pairs_in(args.file) if args.file else ())
-    show(f"{task.name}: {counted(more.items, 'doc')} added, {more.task.plan.overlap} raters judge each doc")
+    show(f"{task.name}: {counted(more.items, 'doc')} added, {counted(more.task.plan.overlap, 'rater')} for each doc")
 
 
 def looks_like_a_file(name: str) -> bool:
@@ -520,7 +535,7 @@ def grade(args: argparse.Namespace, store: Store) -> None:
         args.names = [opened[0].name]
     task = task_of(args, store)
     if task.state == "stopped":
-        raise InputError(f"the task {task.name} was stopped", hint=f"rankscope judge reopen {task.name}")
+        raise InputError(f"the task {task.name} was stopped", hint=f"rankscope judge reopen {task.number}")
     name = args.rater or getpass_user()
     if not name:
         raise OptionError("nobody knows who judges", hint="--rater NAME says it")

@@ -191,6 +191,8 @@ class SaveAnswer(Record, kw_only=True):
     """`conflict`: another tab saved meanwhile, and nothing was stored; `refused`: sending it again does not help."""
     reason: str = ""
     """Why not, in a sentence."""
+    later: bool = False
+    """The same save is taken when the task is reopened, or the invitation given back: a browser keeps it until then."""
     doc: DocState | None = None
     """What holds now of the doc that was saved."""
     choice: ChoiceState | None = None

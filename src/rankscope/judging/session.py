@@ -543,6 +543,7 @@ def save_answer(
         return SaveAnswer(status="ok", doc=doc, choice=choice, preference=preference)
     return SaveAnswer(
         status="conflict" if answer.outcome == "conflict" else "refused",
+        later=answer.outcome in ("stopped", "revoked"),
         reason=REASONS[answer.outcome],
         doc=doc,
         choice=choice,

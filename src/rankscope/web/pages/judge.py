@@ -241,7 +241,11 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         raters = counted(len(active), "rater")
         kinds = "" if found is None else kinds_of_answers(found, counted_)
         words = f"{done:,} of {n:,} answers are given{kinds}, by {raters}." if n else f"{raters}, and nothing to judge."
-    return TaskStanding(n=n, done=done, share=done / n if n else 0.0, words=words, raters=lines)
+    share, missing = done / n if n else 0.0, task.plan.overlap - len(counted_)
+    if lines and missing > 0:
+        share *= len(counted_) / task.plan.overlap
+        words += f" {task.plan.overlap} raters are to judge each {unit}: {missing} more can be invited."
+    return TaskStanding(n=n, done=done, share=share, words=words, raters=lines)
 
 
 def kinds_of_answers(found: AgreementReport, lines: Sequence[RaterLine]) -> str:

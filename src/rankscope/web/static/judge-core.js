@@ -150,6 +150,7 @@ export class Outbox {
       const [key, { path, body }] = next;
       try {
         const answer = await ask(path, body);
+        if (answer.later) throw new Refused(`${answer.reason} What you judge is kept in this browser, and saved when you may go on.`);
         this.failures = 0;
         this.blocked = "";
         this.remove(key);

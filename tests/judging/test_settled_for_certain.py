@@ -107,6 +107,8 @@ def test_where_labels_hang_together_all_docs_of_the_task_are_needed():
     assert settle(what, KnownGrades(grades=grades)).settled
     state = settle(what, KnownGrades(grades=grades, joint=True))
     assert (state.stage, state.order) == ("open", (("q00", "w"),))
+    assert (state.pairs[0].low, state.pairs[0].high, state.pairs[0].ahead) == (None, None, False)
+    assert settle(what, KnownGrades(grades=grades | {"q00": {"y": 0.0, "z": 1.0, "w": 0.0}}, joint=True)).settled
 
 
 def test_all_judged_and_none_relevant_is_said():

@@ -172,7 +172,7 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
     pairs = compare_runs(qrels, dict(compared.runs), request, on_note=lambda _: None).groups[0].compared
     boxes = [DifferenceBox.of(each) for each in bounds]
     settled = are_settled(pairs, boxes, [each.counted for each in bounds], compared)
-    lacking = sorted(pair for pair in compared.docs if not known.is_finished(*pair)) if known.joint else []
+    lacking = [pair for pair in sorted(compared.docs | known.unfinished) if known.joint and known.n_missing(pair)]
     if lacking or not all(box.is_closed for box in boxes):
         # docs that may make all scores 0, labels that other docs may change, and docs that nobody has judged
         is_safe = certain >= policies.relevance_level and not lacking
@@ -184,7 +184,7 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
     if order and known.n_finished >= FEWEST_GRADES and not lacking:
         about = about_how_many(compared, known, pairs, bounds, order)
     found = tuple(
-        pair_settling(pair, box, settled=done, n_open=len(open_of(each)))
+        pair_settling(pair, None if lacking else box, settled=done, n_open=len(open_of(each)))
         for pair, box, done, each in zip(pairs, boxes, settled, bounds, strict=True)
     )
     stage: SettlingStage = "settled" if all(settled) else "open"

@@ -153,6 +153,13 @@ def test_a_name_is_that_of_one_rater_and_links_are_renewed(clinic, rankscope):
     assert "rater 1, Ann: 2 judged" in rankscope("judge", "show", "t").out
     trusted = rankscope("judge", "qrels", "t", "--rule", "trusted", "--trusted", "Zoe")
     assert "there are Ann\n" in trusted.err
+    made = rankscope("judge", "qrels", "t").out
+    assert "note: 11 of 12 queries have no doc in these qrels" in made
+    (clinic / "bo.txt").write_text("q00 0 y 2\n")
+    rankscope("judge", "import", "bo.txt", "--task", "t", "--rater", "Bo")
+    assert (
+        "note: Bo did not grade 1 doc" in rankscope("judge", "qrels", "t", "--rule", "trusted", "--trusted", "Bo").out
+    )
     forgotten = rankscope("judge", "forget", "t", "Ann")
     assert forgotten.out == "Ann is called rater 1 from now on, and the link has ended; what was judged stays\n"
     assert "Ann" not in rankscope("judge", "show", "t").out

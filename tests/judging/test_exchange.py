@@ -163,6 +163,25 @@ def test_names_of_a_file_of_another_store_are_kept(store, task, tmp_path):
     assert kept.judgment.source == JudgmentSource("person", id=store.raters.list(task)[1].id)
 
 
+def test_a_flag_that_is_neither_yes_nor_no_is_an_error(store, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("query,doc,grade,flag\nq1,d1,2,no\nq1,d2,1,maybe\n")
+    with pytest.raises(FormatError, match=r"t\.csv:3: 'maybe' does not say whether there is a flag"):
+        import_judgments(store, path, collection="c", rater="ann")
+
+
+def test_a_name_of_two_raters_is_not_guessed(store, task, tmp_path):
+    second = [store.raters.invite(task, name=name)[0] for name in ("Ann", "Bo")][1]
+    with store.writing() as connection:
+        connection.execute(sa.update(rater_table).where(rater_table.c.id == second.number).values(name="Ann"))
+    (tmp_path / "in.txt").write_text("q1 0 d1 2\n")
+    with pytest.raises(InputError, match="several raters of t are called Ann") as refused:
+        import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Ann")
+    assert refused.value.hint == "say which one: Ann, Ann (2)"
+    import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Ann (2)")
+    assert [each.judgment.source.id for each in store.judgments.list("c")] == [second.id]
+
+
 def test_a_grade_with_a_choice_becomes_two_judgments(store, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("query,doc,grade,choice,note\nq1,d1,2,yes,fine\nq2,d1,,,\n")

@@ -549,6 +549,7 @@ def grade(args: argparse.Namespace, store: Store) -> None:
 def make_qrels(args: argparse.Namespace, store: Store) -> None:
     from rankscope.judging.exchange import export_judgments
     from rankscope.judging.labels import make_qrels as make
+    from rankscope.judging.rater_verdicts import task_queries
     from rankscope.judging.records import LabelRule
 
     task = task_of(args, store)
@@ -561,6 +562,16 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
         f"qrels {stored.name} ({stored.short}): {counted(len(rows), 'doc')}, rule {facts['rule']}, of "
         f"{counted(facts['n_raters'], 'rater')}; they differed on {facts['n_disagreed']}"
     )
+    if facts.get("n_untrusted"):
+        trusted = args.trusted or task.plan.trusted
+        show(f"  note: {trusted} did not grade {counted(facts['n_untrusted'], 'doc')}: lower median of the others")
+    items = {item.query for item in store.tasks.items(task)}
+    asked = set(task_queries(store, task)) | items
+    if lacking := asked - set(rows.query):
+        show(
+            f"  note: {len(lacking)} of {counted(len(asked), 'query')} have no doc in these qrels: `compare` leaves them out,",
+            "  and `judge show` counts them as no difference",
+        )
     if args.output:
         export_judgments(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)
         show(f"written to {args.output}")

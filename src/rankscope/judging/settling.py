@@ -23,9 +23,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from rankscope.align.top import leading_docs
 from rankscope.analysis.unjudged import supports
 from rankscope.comparison.compare import compare_runs
+from rankscope.comparison.pairs import interval_around
 from rankscope.comparison.records import Code, PairResult
+from rankscope.comparison.verdict import VerdictContext, verdict_of
 from rankscope.data.run import Run
 from rankscope.data.tasks import Task, TaskItem, TaskPlan
 from rankscope.errors import InputError, RankscopeError
@@ -46,7 +49,7 @@ from rankscope.judging.worst_case import (
     open_of,
 )
 from rankscope.printable import counted
-from rankscope.records import Record, or_none, replace, to_json
+from rankscope.records import Record, or_nan, or_none, replace, to_json
 from rankscope.store.labels import QueryDoc
 
 if TYPE_CHECKING:
@@ -103,6 +106,10 @@ class AuditLook(Record, kw_only=True):
     """After how many queries each is."""
     level: float
     """Of the intervals at each look."""
+    n_changed: int = 0
+    """Queries for which the systems have different docs, where only these are audited; 0 where all are."""
+    n_all: int = 0
+    """All queries that the systems were asked; 0 where all are audited."""
 
     @property
     def next_at(self) -> int | None:
@@ -198,11 +205,17 @@ def to_judge(state: SettlingState, known: KnownGrades, order: tuple[QueryDoc, ..
 
 
 def settle_audit(
-    compared: ComparedRuns | None, known: KnownGrades, items: Iterable[TaskItem], *, looks: Sequence[int] = LOOKS
+    compared: ComparedRuns | None,
+    known: KnownGrades,
+    items: Iterable[TaskItem],
+    *,
+    looks: Sequence[int] = LOOKS,
+    changed: tuple[int, int] = (0, 0),
 ) -> SettlingState:
     """Tell how far an audit is; at a planned look also what people's grades say of the queries audited by then.
 
-    What counts are the queries at the beginning of the audit order: those alone were drawn at random.
+    What counts are the queries at the beginning of the audit order: those alone were drawn at random. `changed` says
+    for how many queries the systems have different docs, and of how many, where only these are audited.
     """
     docs_of: dict[str, list[str]] = {}
     for item in sorted(items, key=lambda item: item.place):
@@ -218,12 +231,17 @@ def settle_audit(
         look=sum(n <= len(audited) for n in planned),
         looks=planned,
         level=round(1 - ALPHA / len(planned), 6),
+        n_changed=changed[0],
+        n_all=changed[1],
     )
     pairs: tuple[PairSettling, ...] = ()
     if compared is not None and queries and look.look:
         seen = tuple(audited[: planned[look.look - 1]])
         at_look = replace(compared, query_ids=seen, alpha=ALPHA / len(planned))
-        pairs = tuple(pair_settling(pair) for pair in people_say(at_look, known))
+        margin_given = compared.margin is not None
+        pairs = tuple(
+            pair_settling(over_all(pair, look, margin_given=margin_given)) for pair in people_say(at_look, known)
+        )
     state = SettlingState(
         stage="audit",
         last_judgment=known.last_judgment,
@@ -234,6 +252,36 @@ def settle_audit(
         look=look,
     )
     return to_judge(state, known, order)
+
+
+def over_all(pair: PairResult, look: AuditLook, *, margin_given: bool) -> PairResult:
+    """Return a pair on audited queries as it is over all queries: where both have the same docs, nothing differs.
+
+    With s the share of queries that have changed and M the number of all, the difference is s times that of the changed
+    ones, and its squared standard error s^2 SE^2 + s (1 - s) d^2 / M: another set of queries has another share.
+    """
+    delta, error = pair.delta, pair.standard_error
+    if not 0 < look.n_changed < look.n_all or delta is None or error is None or not pair.differs:
+        return pair
+    share = look.n_changed / look.n_all
+    error = math.sqrt(share**2 * error**2 + share * (1 - share) * delta**2 / look.n_all)
+    delta, critical, narrow = share * delta, or_nan(pair.mde.critical), or_nan(pair.critical_equivalence)
+    small = pair.ci_equivalence
+    found = replace(
+        pair,
+        delta=delta,
+        standard_error=error,
+        ci=interval_around(delta, critical * error, pair.ci.level, pair.ci.method),
+        ci_equivalence=interval_around(delta, narrow * error, small.level, small.method),
+    )
+    return replace(found, verdict=verdict_of(found, VerdictContext(margin_given=margin_given)))
+
+
+def changed_queries(compared: ComparedRuns, k: int) -> tuple[int, int]:
+    """Return for how many queries the systems differ in their first k docs, and how many all of them were asked."""
+    queries, policies = common_queries(compared.runs), compared.request().scoring().policies
+    lists = [leading_docs(run, queries, policies, depth=k).docs for run in compared.runs.values()]
+    return sum(len(set(of_query)) > 1 for of_query in zip(*lists, strict=True)), len(queries)
 
 
 def people_say(compared: ComparedRuns, known: KnownGrades) -> tuple[PairResult, ...]:
@@ -308,7 +356,14 @@ def pair_words(pair: PairSettling) -> str:
 def assumption_words(state: SettlingState) -> str:
     """Say how many judgments are left, and what that number assumes."""
     if state.look is not None:
-        return f"{look_words(state.look)} Each look has a level of {state.look.level:.1%}."
+        level = f"{look_words(state.look)} Each look has a level of {state.look.level:.1%}."
+        if not state.pairs:
+            return level
+        if state.look.n_changed < state.look.n_all:
+            n_changed, n_all = state.look.n_changed, counted(state.look.n_all, "query")
+            where = f"It is told of all {n_all}, of which {n_changed} have different docs and are audited"
+            return f"{level} {where}; people's grades alone count."
+        return f"{level} People's grades alone count."
     if state.stage == "nothing to settle":
         return "No measure is named, so nothing is to be settled."
     if state.stage == "cannot be bounded":
@@ -373,7 +428,9 @@ class TaskSettling:
         graded = grades_of_task(self.store, self.task)
         known = known_grades(graded, newest)
         if self.task.plan.pool == "audit":
-            return settle_audit(self.compared, known, graded.items, looks=self.task.plan.looks)
+            plan, compared = self.task.plan, self.compared
+            changed = changed_queries(compared, plan.k) if compared is not None and plan.changed_only else (0, 0)
+            return settle_audit(compared, known, graded.items, looks=plan.looks, changed=changed)
         if self.compared is None:
             return SettlingState(
                 stage="nothing to settle", last_judgment=newest, n_judged=known.n_finished, n_open=0, n_about=None

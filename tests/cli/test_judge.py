@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import re
+import uuid
 
 import pytest
 
 import rankscope as rs
 from rankscope.cli.judge_grade import FileDesk, Grading, keys_of
 from rankscope.judging.records import GradeLabel
+from rankscope.judging.session import PreferenceRequest, open_session
 from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
 
 QUERIES = {f"q{i:02}": StoredQuery(f"heart trouble {i}", {"city": "Leeds"}) for i in range(12)}
@@ -68,7 +70,7 @@ def test_a_task_from_making_to_settled(clinic, rankscope, grades):
     assert shown["raters"][0]["name"] == "ann"
     done = grades("0")
     assert "24 of 24 docs judged" in done.out
-    shown = rankscope("judge", "show", "1").out
+    shown = " ".join(rankscope("judge", "show", "1").out.split())
     assert "Settled: no grade of an open doc changes this." in shown
     made = rankscope("judge", "qrels", "t", "-o", "out.txt")
     assert "24 docs, rule lower median, of 1 rater; they differed on 0" in made.out
@@ -129,9 +131,64 @@ def test_invitations_stop_extend_and_revoke(clinic, rankscope, grades):
     assert rankscope("judge", "stop", "t").out == "t takes no more judgments\n"
     assert "was stopped" in grades("2").err
     assert rankscope("judge", "reopen", "t").out == "t goes on\n"
-    assert "0 docs added, 3 raters judge each doc" in rankscope("judge", "extend", "t", "--overlap", "3").out
+    assert "0 docs added, 3 raters for each doc" in rankscope("judge", "extend", "t", "--overlap", "3").out
     (clinic / "more.csv").write_text("query,doc\nq00,x\n")
     assert "1 doc added" in rankscope("judge", "extend", "t", "--file", "more.csv").out
+
+
+def test_a_name_is_that_of_one_rater_and_links_are_renewed(clinic, rankscope):
+    made = rankscope("judge", "create", "t", "old", "new", "--k", "2", "--overlap", "2")
+    assert made.code == 0
+    first = rankscope("judge", "invite", "t", "Ann").out
+    again = rankscope("judge", "invite", "t", "ann")
+    assert (again.code, "a rater of this task is called Ann already" in again.err) == (2, True)
+    (hint,) = re.findall(r"`rankscope (judge renew [^`]*)`", again.err)
+    renewed = rankscope(*hint.split(), "--url", "https://x.example")
+    assert re.search(r"rater 1, Ann: https://x\.example/judge/start\?invite=[\w-]{20,}\n", renewed.out)
+    assert renewed.out.partition("invite=")[2] != first.partition("invite=")[2]
+    assert "rater 1, Ann: 0 judged" in rankscope("judge", "show", "t").out
+    (clinic / "in.txt").write_text("q00 0 y 2\nq00 0 x 1\n")
+    rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "ann")
+    assert "2 of 36 docs judged (0 by 2 raters)" in rankscope("judge", "show", "t").out
+    assert "rater 1, Ann: 2 judged" in rankscope("judge", "show", "t").out
+    trusted = rankscope("judge", "qrels", "t", "--rule", "trusted", "--trusted", "Zoe")
+    assert "there are Ann\n" in trusted.err
+    made = rankscope("judge", "qrels", "t").out
+    assert "note: 11 of 12 queries have no doc in these qrels" in made
+    (clinic / "bo.txt").write_text("q00 0 y 2\n")
+    rankscope("judge", "import", "bo.txt", "--task", "t", "--rater", "Bo")
+    assert (
+        "note: Bo did not grade 1 doc" in rankscope("judge", "qrels", "t", "--rule", "trusted", "--trusted", "Bo").out
+    )
+    forgotten = rankscope("judge", "forget", "t", "Ann")
+    assert forgotten.out == "Ann is called rater 1 from now on, and the link has ended; what was judged stays\n"
+    assert "Ann" not in rankscope("judge", "show", "t").out
+
+
+def test_the_guideline_of_a_task_is_shown_and_changed(clinic, rankscope):
+    assert rankscope("judge", "create", "t", "old", "new", "--k", "2").code == 0
+    text = rankscope("judge", "guideline", "t").out
+    assert "## Scale" in text
+    (clinic / "new.md").write_text(f"Look twice.\n\n{text}")
+    assert rankscope("judge", "guideline", "t", "new.md").out == "what is judged in t from now on follows new.md\n"
+    assert rankscope("judge", "guideline", "t").out.startswith("Look twice.")
+    (clinic / "other.md").write_text("Grade.\n\n## Scale\n\n- 0 No\n- 7 Yes\n")
+    refused = rankscope("judge", "guideline", "t", "other.md")
+    assert (refused.code, "the grades may not" in refused.err) == (2, True)
+
+
+def test_answers_to_lists_are_counted_by_query(clinic, rankscope):
+    assert rankscope("judge", "create", "t", "old", "new", "--lists", "--repeat-share", "0", "--k", "2").code == 0
+    with open_store(clinic) as store:
+        task = store.tasks.get("t")
+        _, token = store.raters.invite(task, name="Cy")
+        session = open_session(store, token)
+        request = PreferenceRequest(uuid=str(uuid.uuid4()), query="q00", left=0, right=1, value=1)
+        assert session.save_preference(request).status == "ok"
+    shown = rankscope("judge", "show", "t").out
+    assert "task 1, t: 1 of 12 queries judged, open" in shown
+    assert "Cy: 1 judged" in shown
+    assert "1 of 12 queries judged" in rankscope("judge", "list").out
 
 
 def test_import_into_a_task(clinic, rankscope):
@@ -158,6 +215,7 @@ def test_import_into_a_task(clinic, rankscope):
         (["show", "nobody"], "there is no task 'nobody'"),
         (["invite", "t"], "no rater is named"),
         (["invite", "t", "Ann", "--url", "javascript:x"], "is no address of a page"),
+        (["invite", "t", ""], "a rater has no name"),
         (["revoke", "t", "Ann"], "t has no rater 'Ann'"),
         (["extend", "t"], "nothing is added"),
         (["import", "a", "b"], "one file is named"),

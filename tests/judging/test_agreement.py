@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+import sqlalchemy as sa
 
 from rankscope.judging.agreement import AgreementReport, CountOf, agreement_of, alpha_number
+from rankscope.store.schema import rater as rater_table
 from small_task import small_task
 
 TRUE = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
@@ -195,6 +197,17 @@ def test_what_is_remarked_on_raters(tmp_path):
     assert any(each.startswith("cy: ") for each in found.details)
 
 
+def test_who_can_hardly_have_read_is_very_fast_also_beside_others_like_that(tmp_path):
+    """A doc whose unclear query took 9 seconds counts: of 1, ..., 1 and 9 the median is 1."""
+    with small_task(tmp_path) as made:
+        made.grade("ada", lambda query, doc: None if (query, doc) == ("q00", "d0") else TRUE[doc], seconds=1.0)
+        made.say("ada", "q00", "d0", status="cannot_tell", note="query unclear", seconds=9.0)
+        made.grade("bo", TRUE, seconds=1.2)
+        found = agreement_of(made.store, made.task)
+    assert [rater.remarks for rater in found.raters] == [("very fast",), ("very fast",)]
+    assert found.raters[0].median_seconds == 1
+
+
 def test_docs_shown_a_second_time_are_no_grades(tmp_path):
     with small_task(tmp_path) as made:
         made.grade("ada", TRUE)
@@ -222,7 +235,9 @@ def test_order_of_three_systems_under_each_rater(tmp_path):
 def test_names_that_are_lacking_or_there_twice(tmp_path):
     with small_task(tmp_path) as made:
         first, second = made.store.raters.invite(made.task)[0], made.store.raters.invite(made.task, name="Bo")[0]
-        third = made.store.raters.invite(made.task, name="Bo")[0]
+        third = made.store.raters.invite(made.task, name="another")[0]
+        with made.store.writing() as connection:  # as stores of before have it, which took a name twice
+            connection.execute(sa.update(rater_table).where(rater_table.c.id == third.number).values(name="Bo"))
         fourth = made.store.raters.invite(made.task, name="Bo (2)")[0]
         fifth = made.store.raters.invite(made.task, name="lowest grade of each doc")[0]
         made.raters.update({"v": first, "w": second, "x": third, "y": fourth, "z": fifth})

@@ -6,6 +6,7 @@ import csv
 import json
 
 import pytest
+import sqlalchemy as sa
 
 import rankscope as rs
 from rankscope.data.judgments import JudgmentSource, SingleJudgment, read_judgments, with_uuid, write_judgments
@@ -13,6 +14,7 @@ from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.judging.exchange import export_judgments, format_of, import_judgments
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
+from rankscope.store.schema import rater as rater_table
 
 GUIDELINE = "Grade it.\n\n## Scale\n\n- 0 No\n- 1 Perhaps\n- 2 Yes\n"
 TEXTS = {"q1": "heart at night", "q2": "knee, running"}
@@ -125,6 +127,59 @@ def test_a_table_goes_out_and_in_again(store, task, tmp_path):
     assert (found["=d3"].grade, found["=d3"].note, found["=d3"].source.id) == (1.0, '=1+1, "no"', "Ann, B.")
     assert found["d2"].choice
     assert (found["d1"].status, found["d1"].note) == ("cannot_tell", "query unclear")
+
+
+def test_exports_name_raters_and_have_ids_beside_the_names(store, task, tmp_path):
+    ann, bo = (store.raters.invite(task, name=name)[0] for name in ("Ann", "Bo"))
+    more = {"collection": "c", "task": str(task.number), "query": "q1", "doc": "d1", "scale": (0.0, 1.0, 2.0)}
+    store.judgments.add([
+        with_uuid(SingleJudgment(grade=grade, source=JudgmentSource("person", id=rater.id), **more))
+        for rater, grade in ((ann, 2.0), (bo, 1.0))
+    ])  # fmt: skip
+    empty = store.raters.invite(task, name="C")[0]
+    with store.writing() as connection:  # a second Ann without judgments, as stores of before may have one
+        connection.execute(sa.update(rater_table).where(rater_table.c.id == empty.number).values(name="Ann"))
+    for form in ("csv", "quepid", "jsonl"):
+        export_judgments(store, tmp_path / form, collection="c", task=task, format=form)
+    rows = list(csv.DictReader((tmp_path / "csv").read_text().splitlines()))
+    assert [(row["rater"], row["rater_id"]) for row in rows] == [("Ann", ann.id), ("Bo", bo.id)]
+    assert (tmp_path / "quepid").read_text().splitlines()[0] == "query,docid,Ann,Bo"
+    lines = [json.loads(line)["source"] for line in (tmp_path / "jsonl").read_text().splitlines()]
+    assert sorted(line["name"] for line in lines) == ["Ann", "Bo"]
+    assert {line["id"] for line in lines} == {ann.id, bo.id}
+    (tmp_path / "jsonl").rename(tmp_path / "back.jsonl")
+    assert import_judgments(store, tmp_path / "back.jsonl", collection="c", task=task).n_new == 0
+    assert import_judgments(store, tmp_path / "back.jsonl", collection="c").n_new == 0
+
+
+def test_names_of_a_file_of_another_store_are_kept(store, task, tmp_path):
+    """There rater 1 was Zoe; here it is Ann."""
+    store.raters.invite(task, name="Ann")
+    zoe = JudgmentSource("person", id=f"task {task.number} rater 1", name="Zoe")
+    write_judgments([with_uuid(SingleJudgment(query="q1", doc="d1", grade=2.0, source=zoe))], tmp_path / "in.jsonl")
+    import_judgments(store, tmp_path / "in.jsonl", collection="c", task=task)
+    assert [rater.name for rater in store.raters.list(task)] == ["Ann", "Zoe"]
+    (kept,) = store.judgments.list("c")
+    assert kept.judgment.source == JudgmentSource("person", id=store.raters.list(task)[1].id)
+
+
+def test_a_flag_that_is_neither_yes_nor_no_is_an_error(store, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("query,doc,grade,flag\nq1,d1,2,no\nq1,d2,1,maybe\n")
+    with pytest.raises(FormatError, match=r"t\.csv:3: 'maybe' does not say whether there is a flag"):
+        import_judgments(store, path, collection="c", rater="ann")
+
+
+def test_a_name_of_two_raters_is_not_guessed(store, task, tmp_path):
+    second = [store.raters.invite(task, name=name)[0] for name in ("Ann", "Bo")][1]
+    with store.writing() as connection:
+        connection.execute(sa.update(rater_table).where(rater_table.c.id == second.number).values(name="Ann"))
+    (tmp_path / "in.txt").write_text("q1 0 d1 2\n")
+    with pytest.raises(InputError, match="several raters of t are called Ann") as refused:
+        import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Ann")
+    assert refused.value.hint == "say which one: Ann, Ann (2)"
+    import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Ann (2)")
+    assert [each.judgment.source.id for each in store.judgments.list("c")] == [second.id]
 
 
 def test_a_grade_with_a_choice_becomes_two_judgments(store, tmp_path):

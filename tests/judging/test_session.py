@@ -155,6 +155,31 @@ def test_what_cannot_be_is_refused_with_a_reason(store, bad, said):
     assert store.judgments.list() == ()
 
 
+def test_a_save_follows_the_guideline_that_was_on_the_page(store):
+    """A page that was open while the words changed, and one that names a text of another scale."""
+    task = small_task(store)
+    _, token = store.raters.invite(task, name="Ada")
+    text = store.tasks.guideline_text(task)
+    changed = change_guideline(store, task, f"Look twice.\n\n{text}")
+    other = store.judgments.add_guideline("Grade.\n\n## Scale\n\n- 0 No\n- 7 Yes\n")
+    session = open_session(store, token)
+    docs = [(item.query, item.doc) for item in session.state().items][:4]
+    for (query, doc), seen in zip(docs, (task.guideline, None, other, "f" * 64), strict=True):
+        request = SaveRequest(uuid=str(uuid.uuid4()), query=query, doc=doc, grade=2.0, guideline=seen)
+        assert session.save(request).status == "ok"
+    said = [each.judgment for each in store.judgments.list(task.collection)]
+    held = {(each.query, each.doc): each.guideline for each in said}
+    assert [held[pair] for pair in docs] == [task.guideline, *[changed.guideline] * 3]
+
+
+def test_what_is_not_shown_twice_is_not_judged_twice(store):
+    _, token = store.raters.invite(small_task(store, repeat_share=0.0), name="Ada")
+    session = open_session(store, token)
+    item = session.state().items[0]
+    request = SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=item.doc, grade=2.0, again=True)
+    assert session.save(request).reason == "Nothing is shown a second time in this task."
+
+
 def test_what_the_browser_says_of_time_is_kept_where_it_can_be_true(store):
     session = joined(store, small_task(store))
     graded(session, "q1", "a", 1.0, at="yesterday", seconds=float("inf"))

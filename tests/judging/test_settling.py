@@ -14,7 +14,7 @@ from rankscope.data.run import Run
 from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.judging.rater_view import SaveRequest
 from rankscope.judging.session import session_of
-from rankscope.judging.settling import SettlingWatch, settle, settle_audit
+from rankscope.judging.settling import SettlingWatch, over_all, people_say, settle, settle_audit
 from rankscope.judging.tasks import create_task
 from rankscope.judging.worst_case import ComparedRuns, KnownGrades
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
@@ -87,7 +87,7 @@ def test_nothing_judged_asks_for_all_that_matters():
     state = settle(compared(lists), known({}))
     assert (state.stage, state.n_open, state.pairs) == ("nothing judged", 24, ())
     assert [query for query, _ in state.order] == sorted(2 * list(lists["a"]))
-    assert state.short == "At most 24 more and it is settled."
+    assert state.short == "At most 24 more judgments and it is settled."
 
 
 def test_a_measure_without_bounds_is_never_settled():
@@ -190,6 +190,24 @@ def test_an_audit_is_looked_at_as_planned_and_in_between_says_nothing():
     assert state.look.level == pytest.approx(1 - 0.05 / 3, abs=1e-6)
     assert state.pairs[0].code == "better"
     assert math.isclose(state.pairs[0].delta, 1.0)
+
+
+def test_an_audit_of_changed_queries_tells_the_difference_over_all():
+    """Of 50 queries 20 have changed, and b wins 12: 0.6 there is 0.24 of all, by hand with a squared error of
+    0.4^2 (12 * 0.4^2 + 8 * 0.6^2) / (19 * 20) + 0.4 * 0.6 * 0.6^2 / 50."""
+    queries = [f"q{i:02}" for i in range(20)]
+    lists = {"a": {query: ["y"] for query in queries}, "b": {query: ["z"] for query in queries}}
+    grades = {query: {"y": 0.0, "z": float(query < "q12")} for query in queries}
+    what = compared(lists, measure="P@1", margin=0.1)
+    alone = settle_audit(what, known(grades), audit_items(queries), looks=(20,))
+    assert (alone.pairs[0].code, alone.pairs[0].delta) == ("better", pytest.approx(0.6))
+    state = settle_audit(what, known(grades), audit_items(queries), looks=(20,), changed=(20, 50))
+    assert state.pairs[0].delta == pytest.approx(0.24)
+    assert state.pairs[0].code == "better"  # the interval of about 0.24 - 2.1 * 0.061 is above the margin
+    assert "It is told of all 50 queries, of which 20 have different docs and are audited" in state.words
+    (pair,) = people_say(what, known(grades))
+    error = over_all(pair, state.look, margin_given=True).standard_error
+    assert error == pytest.approx(math.sqrt(0.16 * 4.8 / 380 + 0.24 * 0.36 / 50))
 
 
 def said_of(session, query):

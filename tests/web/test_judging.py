@@ -231,16 +231,22 @@ def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
     desk.store.tasks.stop(task)
     ada.press("3")
     ada.page.locator("#warning", has_text="stopped").wait_for()
-    ada.page.locator("#done", has_text="1").wait_for()  # what was refused is not shown as judged
+    ada.page.locator("#saved", has_text="Not saved: 1 grade kept in this browser").wait_for()
     assert len(ada.held[0]) == 1
+    ada.page.reload()
+    ada.page.locator("#saved", has_text="Not saved: 1 grade kept in this browser").wait_for()
     desk.store.tasks.reopen(task)
+    ada.page.reload()
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.saved()
+    assert sorted(value[0] for value in ada.held[0].values()) == [2.0, 3.0]  # what was pressed meanwhile is not lost
     desk.store.raters.revoke(ada.rater.number)
     ada.press("3")
     ada.page.locator("#warning", has_text="revoked").wait_for()
     ada.page.reload()
     ada.page.get_by_text(re.compile("revoked")).first.wait_for()
     assert ada.page.locator("#doc").count() == 0
-    assert len(ada.held[0]) == 1
+    assert len(ada.held[0]) == 2
     ada.problems.clear()  # refused requests are named in the console
 
 

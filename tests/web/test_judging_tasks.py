@@ -7,10 +7,11 @@ from urllib.parse import urlencode
 
 import pytest
 import urllib3
-from judging_store import LISTS, add_task, fill
+from judging_store import DOCS, LISTS, add_task, fill
 from running import TOKEN, Server
 from test_every_page import SERIOUS
 
+from rankscope.data.judgments import JudgmentSource, SingleJudgment, with_uuid
 from rankscope.web.library import Library
 from rankscope.web.markdown import MarkdownSpan, markdown_blocks
 from rankscope.web.pages import PAGES
@@ -75,9 +76,9 @@ def test_what_cannot_be_is_said(desk):
         {"name": "unknown", "collection": "doctors", "run": 999},
     ):
         answer = send(desk, "/judge/create", **wrong)
-        assert answer.status == 400, wrong
-    assert send(desk, "/judge/stop", task=999).status == 400
-    assert desk.get("/judge/show?task=999").status == 400
+        assert answer.status == (404 if wrong["name"] == "unknown" else 400), wrong
+    assert send(desk, "/judge/stop", task=999).status == 404
+    assert desk.get("/judge/show?task=999").status == 404
 
 
 def test_the_link_of_an_invitation_is_shown_once_and_can_be_revoked(desk):
@@ -102,6 +103,67 @@ def test_the_link_of_an_invitation_is_shown_once_and_can_be_revoked(desk):
     assert new != token
     assert desk.ask("GET", "/judge/state.json", Authorization=f"Bearer {new}").status == 200
     assert urllib3.request("GET", desk.url + "/judge/start?invite=wrong", redirect=False).status == 403
+
+
+def test_a_second_rater_of_the_same_name_is_refused(desk):
+    task = add_task(desk.store, "same twice", PAIRS)
+    assert send(desk, "/judge/invite", task=task.number, name="Ann").status == 200
+    refused = send(desk, "/judge/invite", task=task.number, name="ann")
+    assert (refused.status, b"is called Ann already" in refused.data) == (400, True)
+    assert len(desk.store.raters.list(task)) == 1
+
+
+def test_the_page_of_a_task_counts_and_remarks_as_that_of_agreement(desk):
+    """Two raters of 12 docs: 23 grades and one doc of which Bo cannot tell; Ann takes a second for each."""
+    pairs = [(query, doc) for query in ("q1", "q3") for doc in DOCS]
+    task = add_task(desk.store, "remarks", pairs)
+    scale = (0.0, 1.0, 2.0, 3.0)
+    for name, seconds in (("Ann", 1.0), ("Bo", 20.0)):
+        rater, _ = desk.store.raters.invite(task, name=name)
+        for i, (query, doc) in enumerate(pairs):
+            said = {"status": "cannot_tell", "note": "doc unclear"} if name == "Bo" and not i else {"grade": i % 4.0}
+            source = JudgmentSource("person", id=rater.id)
+            place = {"query": query, "doc": doc, "collection": "doctors", "task": str(task.number)}
+            flag = {"flag": i == 1, "note": "wrong city"} if i == 1 else {}
+            judgment = SingleJudgment(source=source, seconds=seconds, scale=scale, **place, **said, **flag)
+            desk.store.judgments.add([with_uuid(judgment)])
+    page = json.loads(desk.get(f"/judge/show.json?task={task.number}").data)
+    assert page["standing"]["words"] == "24 of 24 answers are given (23 grades, 1 cannot tell), by 2 raters."
+    assert [rater["remark"] for rater in page["standing"]["raters"]] == ["done, very fast", "done"]
+    agreement = json.loads(desk.get(f"/agreement.json?task={task.number}").data)["agreement"]
+    assert agreement["n_grades"] == 23
+    assert [rater["remarks"] for rater in agreement["raters"]] == [["very fast"], []]
+    shown = desk.get(f"/judge/show?task={task.number}").data.decode()
+    assert f"rankscope judge export judgments.csv --task {task.number}" in shown
+    assert f'href="/flags?task={task.number}"' in shown
+    flags = desk.get(f"/flags?task={task.number}").data.decode()
+    assert "wrong city" in flags
+    found = json.loads(desk.get(f"/flags.json?task={task.number}").data)["opinions"]
+    assert found["flags"]["share"]["n"] == 2
+    assert page["flags"] in flags.replace("&#39;", "'")
+
+
+def test_a_guideline_is_changed_and_a_rater_forgotten_on_the_page(desk):
+    task = add_task(desk.store, "changes", PAIRS)
+    rater, token = desk.store.raters.invite(task, name="Zebedee")
+    text = desk.store.tasks.guideline_text(task)
+    changed = send(desk, "/judge/guideline", task=task.number, guideline=f"Look twice.\r\n{text}")
+    assert changed.status == 303
+    assert desk.store.tasks.guideline_text(desk.store.tasks.get(task.number)) == f"Look twice.\n{text}"
+    refused = send(desk, "/judge/guideline", task=task.number, guideline="## Scale\n\n- 0 No\n- 9 Yes\n")
+    assert (refused.status, b"the grades may not" in refused.data) == (400, True)
+    other = add_task(desk.store, "not this", PAIRS)
+    assert send(desk, "/judge/forget", task=other.number, rater=rater.number).status == 400
+    assert send(desk, "/judge/forget", task=task.number, rater=rater.number).status == 303
+    assert "Zebedee" not in desk.get(f"/judge/show?task={task.number}").data.decode()
+    assert desk.ask("GET", "/judge/state.json", Authorization=f"Bearer {token}").status >= 400
+    for path in ("/judge/forget", "/judge/guideline"):
+        stranger = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-www-form-urlencoded"}
+        body = urlencode({"task": task.number, "rater": rater.number, "guideline": text})
+        assert urllib3.request("POST", desk.url + path, body=body, headers=stranger, redirect=False).status in (
+            401,
+            403,
+        )
 
 
 def test_a_rater_sees_the_own_task_and_nothing_else(desk):

@@ -5,6 +5,9 @@ list                  all tasks, with how much is judged
 show TASK             where a task stands: raters, progress, and whether the verdict is settled
 invite TASK NAME...   add raters; prints the link of each, which cannot be shown again
 revoke TASK RATER     end an invitation; what was judged stays
+renew TASK RATER      another link for a rater who lost it, or may go on; the old one ends
+forget TASK RATER     end an invitation and take the name away; what was judged stays, as that of "rater N"
+guideline TASK [FILE] print the guideline, or let what is judged from now on follow another text of the same scale
 stop TASK             take no more judgments; reopen TASK goes on
 extend TASK           add docs (--k, --size, --file) or raters of each doc (--overlap)
 grade [TASK|FILE]     judge in the terminal, as one of the raters; or fill in a table that compare --settle wrote
@@ -23,6 +26,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -72,7 +76,7 @@ OF_ACTIONS: dict[str, tuple[str, ...]] = {
     "rule": ("create", "qrels"),
     "trusted": ("create", "qrels"),
     "collection": ("create", "import", "export"),
-    "url": ("invite",),
+    "url": ("invite", "renew"),
     "rater": ("grade", "import"),
     "task": ("import", "export"),
     "query": ("import",),
@@ -97,7 +101,12 @@ class ListedTask(Record):
     pool: str
     state: str
     docs: int
+    """In lists: queries."""
     judged: int
+    """Docs that a rater has judged: graded, or said that they cannot tell; in lists queries."""
+    finished: int
+    """Of these, docs that as many raters have judged as are to judge each one."""
+    overlap: int
     raters: int
     created: str
 
@@ -152,7 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--seed", metavar="N", help="seed of everything random (default: 0)")
     more = parser.add_argument_group("others")
     more.add_argument("--collection", metavar="NAME", help="the collection, where no run or task says it")
-    more.add_argument("--url", metavar="URL", help="with invite: where the page is, such as https://search.example.org")
+    more.add_argument("--url", metavar="URL", help="with invite, renew: the page, such as https://search.example.org")
     more.add_argument("--rater", metavar="NAME", help="with grade and import: who judges (default: your login name)")
     more.add_argument("--task", metavar="TASK", help="with import and export: the task")
     more.add_argument(
@@ -293,8 +302,23 @@ def getpass_user() -> str:
         return ""
 
 
+def judged_by(store: Store, task: Task) -> list[tuple[str, str, str]]:
+    """Return query, doc and rater of all that is judged, what is shown a second time left out; lists have no doc."""
+    if task.plan.mode == "docs":
+        return [(each.query, each.doc, each.rater) for each in store.saves.judged(task) if each.done]
+    from rankscope.judging.session import states_of_raters
+
+    states, keys = states_of_raters(store, task), {rater.number: rater.key for rater in store.raters.list(task)}
+    done = [(item, keys[rater]) for rater, state in states.items() for item in state.items if item.done]
+    return [(item.query, "", rater) for item, rater in done if not item.again]
+
+
+def judged_items(store: Store, task: Task) -> list[tuple[str, str]]:
+    return [(query, doc) for query, doc, _ in judged_by(store, task)]
+
+
 def listed(store: Store, task: Task) -> ListedTask:
-    judged = {(each.query, each.doc) for each in store.saves.judged(task) if each.done}
+    judged, items = Counter(judged_items(store, task)), store.tasks.items(task)
     raters = [rater for rater in store.raters.list(task) if rater.revoked is None]
     return ListedTask(
         number=task.number,
@@ -303,11 +327,19 @@ def listed(store: Store, task: Task) -> ListedTask:
         mode=task.plan.mode,
         pool=task.plan.pool,
         state=task.state,
-        docs=len(store.tasks.items(task)),
+        docs=len({item.query for item in items}) if task.plan.mode == "lists" else len(items),
         judged=len(judged),
+        finished=sum(n >= task.plan.overlap for n in judged.values()),
+        overlap=task.plan.overlap,
         raters=len(raters),
         created=task.created,
     )
+
+
+def judged_words(each: ListedTask) -> str:
+    """Say how much is judged; where several raters judge each doc, also of how many docs that is so."""
+    words = f"{each.judged} of {counted(each.docs, 'query' if each.mode == 'lists' else 'doc')} judged"
+    return f"{words} ({each.finished} by {each.overlap} raters)" if each.overlap > 1 else words
 
 
 def list_tasks(args: argparse.Namespace, store: Store) -> None:
@@ -318,10 +350,7 @@ def list_tasks(args: argparse.Namespace, store: Store) -> None:
     if not tasks:
         show("there are no tasks; `rankscope judge create NAME RUN...` makes the first one")
     for each in tasks:
-        show(
-            f"{each.number}  {each.name}: {each.judged} of {counted(each.docs, 'doc')} judged, "
-            f"{counted(each.raters, 'rater')}, {each.state}"
-        )
+        show(f"{each.number}  {each.name}: {judged_words(each)}, {counted(each.raters, 'rater')}, {each.state}")
 
 
 def show_task(args: argparse.Namespace, store: Store) -> None:
@@ -329,12 +358,11 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
 
     task = task_of(args, store)
     state = settling_of(store, task)
-    by_rater: dict[str, int] = {}
-    for row in store.saves.judged(task):
-        by_rater[row.rater] = by_rater.get(row.rater, 0) + bool(row.done)
+    by_rater = Counter(rater for _, _, rater in judged_by(store, task))
+    known = store.raters.list(task)
+    names = {rater.id: name if rater.name else "" for rater, name in zip(known, named(known), strict=True)}
     raters = tuple(
-        ListedRater(rater.number, rater.name, by_rater.get(rater.key, 0), rater.seen, rater.revoked)
-        for rater in store.raters.list(task)
+        ListedRater(rater.number, names[rater.id], by_rater[rater.key], rater.seen, rater.revoked) for rater in known
     )
     shown = ShownTask(
         listed(store, task), raters, state.stage, state.settled, state.short, state.words, state.n_open, state.n_about
@@ -345,12 +373,19 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
     each = shown.task
     blind = "blind" if task.plan.blind else "with systems and ranks"
     show(
-        f"task {each.number}, {each.name}: {each.judged} of {counted(each.docs, 'doc')} judged, {each.state}",
+        f"task {each.number}, {each.name}: {judged_words(each)}, {each.state}",
         f"  {', '.join(task.plan.systems) or 'docs of a file'}; pool {each.pool}, "
         f"{counted(task.plan.overlap, 'rater')} for each doc, {blind}, rule {task.plan.rule}",
         *(rater_line(rater) for rater in raters),
         *(line for words in state.lines for line in wrapped(words)),
     )
+
+
+def named(raters: Sequence[TaskRater]) -> list[str]:
+    """Return what raters are called here and on the page, no two alike."""
+    from rankscope.data.tasks import names_of_raters
+
+    return list(names_of_raters(raters).values())
 
 
 def wrapped(words: str) -> list[str]:
@@ -373,25 +408,70 @@ def invite(args: argparse.Namespace, store: Store) -> None:
     names = args.names[1:]
     if not names:
         raise OptionError("no rater is named", hint=f"rankscope judge invite {args.names[0]} NAME...")
-    base = (args.url or "").rstrip("/")
-    if base and not base.startswith(("http://", "https://")):
-        raise OptionError(f"{args.url!r} is no address of a page", hint="--url https://search.example.org")
+    check_url(args)
+    if not all(names):
+        raise OptionError("a rater has no name", hint=f"rankscope judge invite {args.names[0]} NAME...")
     for name in names:
-        rater, token = store.raters.invite(task, name=name)
-        show(f"rater {rater.number}, {rater.name}: {base}/judge/start?invite={token}")
-    if not base:
+        show_link(args, *store.raters.invite(task, name=name))
+    if not args.url:
         show("put the address of your page before these links; --url does so")
 
 
+def check_url(args: argparse.Namespace) -> None:
+    if args.url and not args.url.startswith(("http://", "https://")):
+        raise OptionError(f"{args.url!r} is no address of a page", hint="--url https://search.example.org")
+
+
+def show_link(args: argparse.Namespace, rater: TaskRater, token: str) -> None:
+    base = (args.url or "").rstrip("/")
+    show(f"rater {rater.number}, {rater.name or 'no name yet'}: {base}/judge/start?invite={token}")
+
+
+def renew(args: argparse.Namespace, store: Store) -> None:
+    task = task_of(args, store)
+    check_url(args)
+    for rater in named_raters(args, store, task):
+        show_link(args, *store.raters.renew(rater.number))
+    if not args.url:
+        show("put the address of your page before these links; --url does so")
+
+
+def forget(args: argparse.Namespace, store: Store) -> None:
+    task = task_of(args, store)
+    for rater in named_raters(args, store, task):
+        called = store.raters.forget(rater.number).name
+        show(f"{rater.name or called} is called {called} from now on, and the link has ended; what was judged stays")
+
+
+def guideline(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.tasks import change_guideline
+
+    task = task_of(args, store)
+    if len(args.names) < 2:
+        show(store.tasks.guideline_text(task).rstrip("\n"))
+        return
+    change_guideline(store, task, read_text(args.names[1]))
+    show(f"what is judged in {task.name} from now on follows {args.names[1]}")
+
+
+def named_raters(args: argparse.Namespace, store: Store, task: Task) -> list[TaskRater]:
+    """Return the raters who are named after the task; all are looked for before anything is changed."""
+    if len(args.names) < 2:
+        raise OptionError("no rater is named", hint=f"rankscope judge {args.action} {args.names[0]} RATER")
+    return [find_rater(store, task, name) for name in args.names[1:]]
+
+
 def find_rater(store: Store, task: Task, name: str) -> TaskRater:
+    from rankscope.judging.exchange import raters_called
+
     raters = store.raters.list(task)
-    found = [rater for rater in raters if name in (rater.name, str(rater.number), rater.id)]
+    found = raters_called(store, task, name) or [rater for rater in raters if name == str(rater.number)]
     if len(found) == 1:
         return found[0]
     if found:
         numbers = ", ".join(str(rater.number) for rater in found)
         raise UnknownNameError(f"several raters of {task.name} are called {name}", hint=f"take a number: {numbers}")
-    known = ", ".join(f"{rater.name or rater.number}" for rater in raters)
+    known = ", ".join(named(raters))
     raise UnknownNameError(
         f"{task.name} has no rater {name!r}", hint=f"there are {known}" if known else "there are none"
     )
@@ -399,10 +479,8 @@ def find_rater(store: Store, task: Task, name: str) -> TaskRater:
 
 def revoke(args: argparse.Namespace, store: Store) -> None:
     task = task_of(args, store)
-    if len(args.names) < 2:
-        raise OptionError("no rater is named", hint=f"rankscope judge revoke {args.names[0]} RATER")
-    for name in args.names[1:]:
-        rater = store.raters.revoke(find_rater(store, task, name).number)
+    for each in named_raters(args, store, task):
+        rater = store.raters.revoke(each.number)
         show(f"rater {rater.number}, {rater.name or 'no name'}: revoked; what was judged stays")
 
 
@@ -422,7 +500,7 @@ def extend(args: argparse.Namespace, store: Store) -> None:
     if not args.file and not any(given.values()):
         raise OptionError("nothing is added", hint="--k, --size or --file adds docs, --overlap raters of each doc")
     more = extend_task(store, task, **given, pairs=pairs_in(args.file) if args.file else ())
-    show(f"{task.name}: {counted(more.items, 'doc')} added, {more.task.plan.overlap} raters judge each doc")
+    show(f"{task.name}: {counted(more.items, 'doc')} added, {counted(more.task.plan.overlap, 'rater')} for each doc")
 
 
 def looks_like_a_file(name: str) -> bool:
@@ -457,7 +535,7 @@ def grade(args: argparse.Namespace, store: Store) -> None:
         args.names = [opened[0].name]
     task = task_of(args, store)
     if task.state == "stopped":
-        raise InputError(f"the task {task.name} was stopped", hint=f"rankscope judge reopen {task.name}")
+        raise InputError(f"the task {task.name} was stopped", hint=f"rankscope judge reopen {task.number}")
     name = args.rater or getpass_user()
     if not name:
         raise OptionError("nobody knows who judges", hint="--rater NAME says it")
@@ -471,6 +549,7 @@ def grade(args: argparse.Namespace, store: Store) -> None:
 def make_qrels(args: argparse.Namespace, store: Store) -> None:
     from rankscope.judging.exchange import export_judgments
     from rankscope.judging.labels import make_qrels as make
+    from rankscope.judging.rater_verdicts import task_queries
     from rankscope.judging.records import LabelRule
 
     task = task_of(args, store)
@@ -483,6 +562,16 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
         f"qrels {stored.name} ({stored.short}): {counted(len(rows), 'doc')}, rule {facts['rule']}, of "
         f"{counted(facts['n_raters'], 'rater')}; they differed on {facts['n_disagreed']}"
     )
+    if facts.get("n_untrusted"):
+        trusted = args.trusted or task.plan.trusted
+        show(f"  note: {trusted} did not grade {counted(facts['n_untrusted'], 'doc')}: lower median of the others")
+    items = {item.query for item in store.tasks.items(task)}
+    asked = set(task_queries(store, task)) | items
+    if lacking := asked - set(rows.query):
+        show(
+            f"  note: {len(lacking)} of {counted(len(asked), 'query')} have no doc in these qrels: `compare` leaves them out,",
+            "  and `judge show` counts them as no difference",
+        )
     if args.output:
         export_judgments(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)
         show(f"written to {args.output}")
@@ -553,6 +642,9 @@ ACTIONS: Mapping[str, Callable[[argparse.Namespace, Store], None]] = {
     "show": show_task,
     "invite": invite,
     "revoke": revoke,
+    "renew": renew,
+    "forget": forget,
+    "guideline": guideline,
     "stop": stop,
     "reopen": reopen,
     "extend": extend,

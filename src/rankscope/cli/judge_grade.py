@@ -502,7 +502,11 @@ def pressed_keys() -> Iterator[Iterator[str]]:
             termios.tcsetattr(at, termios.TCSADRAIN, usual)
             if key in ("", "\x04"):
                 return
-            yield key + (f" {input(ASKS[key])}" if key in NEEDS_MORE else "")
+            try:
+                more = f" {input(ASKS[key])}" if key in NEEDS_MORE else ""
+            except EOFError:  # Ctrl-D ends here as it does elsewhere
+                return
+            yield key + more
 
     try:
         yield keys()

@@ -34,7 +34,7 @@ class JudgmentSource(Record, omit_defaults=True):
     id: str = ""
     """Of a person, where it is known."""
     name: str = ""
-    """Of a judge."""
+    """Of a judge; in files also of a person, beside the id."""
     model: str = ""
     """Of a judge, as it is called where it runs."""
 

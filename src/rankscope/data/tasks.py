@@ -6,6 +6,7 @@ under another name (`again_name`), so that it never becomes a label, and can be 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from rankscope.records import Record
@@ -135,6 +136,20 @@ class TaskRater(Record, kw_only=True):
     def key(self) -> str:
         """What the judgments of this rater have as `SingleJudgment.rater`."""
         return f'person "{self.id}"'
+
+
+def names_of_raters(raters: Iterable[TaskRater], *, taken: Iterable[str] = ()) -> dict[str, str]:
+    """Return what people read instead of the ids of raters: names, no two of them alike, nor like one that is taken."""
+    used, names = set(taken), dict[str, str]()
+    for rater in raters:
+        name = wanted = rater.name or f"rater {rater.number}"
+        n = 1
+        while name in used:
+            n += 1
+            name = f"{wanted} ({n})"
+        used.add(name)
+        names[rater.id] = name
+    return names
 
 
 class Preference(Record, kw_only=True):

@@ -55,6 +55,8 @@ KIND_STEPS = 0.25
 """Grades that are higher or lower than the others' by less, in steps of the scale, are not remarked on."""
 FAST = 0.5
 """Who takes less than this share of the time of the others is called fast."""
+FAST_S = 3.0
+"""Who takes less for a doc can hardly have read it."""
 
 
 class CountOf(Record):
@@ -233,7 +235,7 @@ def agreement_of(
     graded = grades_of_task(store, task)
     if scale is None:
         scale = parse_guideline(store.judgments.guidelines()[task.guideline]).scale
-    names = rater_names(graded)
+    names = graded.names()
     table = GradeTable.of(graded, scale=[each.grade for each in scale])
     steps = table.steps_between()
     texts = {query: each.text or "" for query, each in task_queries(store, task).items()}
@@ -312,22 +314,6 @@ class GradeTable(Record, eq=False):
         return np.asarray(np.searchsorted(self.scale, high) - np.searchsorted(self.scale, low))
 
 
-def rater_names(graded: TaskGrades) -> dict[str, str]:
-    """Return what raters are called, by their keys: as they wrote it, else by the order in which they were invited."""
-    names = {rater.key: rater.name or f"rater {i}" for i, rater in enumerate(graded.raters, 1)}
-    for each in graded.graded:
-        names.setdefault(each.judgment.rater, each.judgment.source.id or "a person without a name")
-    taken: set[str] = set()
-    for key, name in names.items():
-        other, n = name, 1
-        while other in taken:
-            n += 1
-            other = f"{name} ({n})"
-        taken.add(other)
-        names[key] = other
-    return names
-
-
 def alpha_of(table: GradeTable, seed: int) -> AlphaResult:
     value = or_none(krippendorff_alpha(table.ratings))
     n_docs = int(table.twice.sum())
@@ -393,7 +379,8 @@ def rater_summaries(
     by_rater: dict[str, list[SingleJudgment]] = {key: [] for key in table.raters}
     for each in held:
         by_rater.setdefault(each.rater, []).append(each)
-    medians = {key: median_seconds(by_rater[key]) for key in table.raters}
+    shown = [*held, *(each.judgment for each in again)]
+    medians = {key: median_seconds([each for each in shown if each.rater == key]) for key in table.raters}
     for i, key in enumerate(table.raters):
         own_grades, others = table.ratings[:, i], np.delete(table.ratings, i, axis=1)
         mine = ~np.isnan(own_grades)
@@ -432,7 +419,8 @@ def rater_summaries(
 
 
 def median_seconds(judgments: Sequence[SingleJudgment]) -> float | None:
-    known = [each.seconds for each in judgments if each.seconds is not None and each.grade is not None]
+    """Return how long a doc takes, those without a grade and those shown a second time included, as raters see it."""
+    known = [each.seconds for each in judgments if each.seconds is not None and not each.choice]
     return statistics.median(known) if known else None
 
 
@@ -456,8 +444,11 @@ def with_remarks(summary: RaterSummary, table: GradeTable, pace: Sequence[float]
     if kinder is not None and is_clear and abs(kinder) >= KIND_STEPS * step:
         remarks.append("kind" if kinder > 0 else "strict")
     seconds = summary.median_seconds
-    if seconds is not None and pace and summary.n_docs >= ENOUGH_DOCS and seconds < FAST * statistics.median(pace):
-        remarks.append("fast")
+    if seconds is not None and summary.n_docs >= ENOUGH_DOCS:
+        if seconds < FAST_S:
+            remarks.append("very fast")
+        elif pace and seconds < FAST * statistics.median(pace):
+            remarks.append("fast")
     if is_badly_checked(summary.own):
         remarks.append("differs from earlier answers of their own")
     if is_badly_checked(summary.gold):

@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankscope.data.imported import import_collection
-from rankscope.data.judgments import JudgmentSource, SingleJudgment, check_judgments, with_uuid, write_judgments
+from rankscope.data.judgments import JudgmentSource, SingleJudgment, check_judgments, judgment_record, with_uuid
 from rankscope.data.loading import load_qrels
-from rankscope.data.tasks import AGAIN, Task, TaskRater
+from rankscope.data.tasks import AGAIN, Task, TaskRater, names_of_raters
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
 from rankscope.io.files import write_text
 from rankscope.io.formulas import as_text_cell, restored_rows
@@ -32,10 +34,11 @@ from rankscope.io.table import guess_format, read_rows
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.labels import grades_of_task, labels_of, with_known
 from rankscope.printable import counted
-from rankscope.records import Record, replace
-from rankscope.store.judgments import StoredJudgment
+from rankscope.records import Record, replace, to_json
+from rankscope.store.judgments import StoredJudgment, graded_by, is_choice
 from rankscope.store.labels import QueryDoc, label_docs
 from rankscope.store.qrels import StoredQrels
+from rankscope.store.raters import check_rater_name
 
 if TYPE_CHECKING:
     from rankscope.store.store import Store
@@ -48,15 +51,20 @@ ENDINGS: dict[str, ExportFormat] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson":
 ENDINGS |= {".qrels": "qrels", ".trec": "qrels"}
 COLUMNS = (
     *("query", "doc", "grade", "status", "flag", "choice", "note", "rater"),
-    *("at", "seconds", "purpose", "system", "task", "guideline"),
+    *("at", "seconds", "purpose", "system", "task", "guideline", "rater_id", "kind", "model"),
 )
 """Of a table of judgments, one in each row."""
 SAYS_MORE = {"flag", "choice", "note", "status"}
 """Columns by which a table of judgments is known from qrels."""
 YES = {"1", "true", "yes", "x"}
+NO = {"", "0", "false", "no"}
 SHOWN = 3
 IMPORTED = "imported"
 """Who judged, where neither the file nor the user says."""
+TASK_NUMBER = re.compile(rf"\d+(?:{AGAIN})?")
+"""What judgments call a task of a store; another store has another task of this number."""
+RATER_ID = re.compile(r"task \d+ rater \d+")
+NO_UUID = str(uuid.UUID(int=0))
 
 
 class TakenIn(Record, kw_only=True):
@@ -117,19 +125,25 @@ def import_judgments(
     1
     """
     form = format or format_of(path)
+    if form not in ("judgments", "export") and says_who(first_rows(path)):
+        raise FormatError(
+            f"the lines of {path} say who judged, which is lost when they are read as {form}",
+            hint="read them as judgments (--kind judgments)",
+        )
     notes: list[str] = []
     found = exported_judgments(path, query, notes) if form == "export" else READERS[form](path, rater, notes)
     read = [part for each in found for part in apart(each)]
-    judgments = by_query_id(store, collection, read, notes)
-    if task is not None:
-        judgments = in_task(store, task, judgments, notes)
+    judgments = first_answers(by_query_id(store, collection, read, notes), notes)
+    before = store.judgments.list(collection)
+    known = {each.judgment.uuid for each in before}
+    judgments = outside_tasks(judgments, known) if task is None else in_task(store, task, judgments, notes)
+    notes.extend(said_twice(judgments, {} if task is None else names_of_raters(store.raters.list(task))))
     if not judgments:
         raise InputError(
             f"{path} holds no judgment that can be taken", hint="; ".join(notes) or "is it the right file?"
         )
-    before = store.judgments.list(collection)
-    known = {each.judgment.uuid for each in before}
-    wanted = [with_known_guideline(store, replace(each, collection=collection), notes) for each in judgments]
+    named = [replace(each, collection=collection, source=without_name(each.source)) for each in judgments]
+    wanted = [with_known_guideline(store, each, notes) for each in named]
     kept = store.judgments.add(dict.fromkeys(each if each.uuid else with_uuid(each) for each in wanted))
     return TakenIn(
         format=form,
@@ -144,12 +158,9 @@ def import_judgments(
 
 def format_of(path: str | Path) -> ImportFormat:
     """Tell what a file is by its first rows; qrels where nothing else fits."""
-    try:
-        head = [row for _, row in islice(read_rows(path), 20)]
-    except RankscopeError:
-        head = []  # a TREC file has no header, and what is no table is read by those who know it
+    head = first_rows(path)
     names = {str(name).strip().lower() for row in head for name in row}
-    if head and {"source", "uuid"} <= names:
+    if (head and {"source", "uuid"} <= names) or says_who(head):
         return "judgments"
     if {"query", "docid"} <= names and not {"doc", "grade"} & names:
         return "quepid"
@@ -160,6 +171,18 @@ def format_of(path: str | Path) -> ImportFormat:
     except RankscopeError:
         return "qrels"
     return "export"
+
+
+def first_rows(path: str | Path) -> list[Mapping[str, Any]]:
+    try:
+        return [row for _, row in islice(read_rows(path), 20)]
+    except RankscopeError:
+        return []  # a TREC file has no header, and what is no table is read by those who know it
+
+
+def says_who(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether lines name who judged as single judgments do: a person, or a model."""
+    return any(isinstance(row.get("source"), Mapping) and "kind" in row["source"] for row in rows)
 
 
 def apart(each: SingleJudgment) -> Iterator[SingleJudgment]:
@@ -180,8 +203,68 @@ def with_known_guideline(store: Store, each: SingleJudgment, notes: list[str]) -
     return replace(each, guideline=None, uuid="")
 
 
-def kept_judgments(path: str | Path, _rater: str, _notes: list[str]) -> Iterator[SingleJudgment]:
-    yield from check_judgments(read_rows(path, format="jsonl"), where=str(path))
+def without_name(source: JudgmentSource) -> JudgmentSource:
+    """Return who judged as it is kept: a person by id alone, so that a name that changes changes no judgment."""
+    return replace(source, name="") if source.kind == "person" else source
+
+
+def first_answers(judgments: Sequence[SingleJudgment], notes: list[str]) -> list[SingleJudgment]:
+    """Return judgments without those of docs that were shown a second time: these are no labels."""
+    first = [each for each in judgments if not (each.task or "").endswith(AGAIN)]
+    if len(first) < len(judgments):
+        notes.append(f"{counted(len(judgments) - len(first), 'judgment')} of docs that were shown again left out")
+    return first
+
+
+def outside_tasks(judgments: Sequence[SingleJudgment], known: Set[str]) -> list[SingleJudgment]:
+    """Return judgments that go into no task; those of another store's task are of none here, and raters have names.
+
+    The numbers of its tasks and raters mean others in this store. What the store has already stays as it is.
+    """
+    return [each if each.uuid in known else outside_task(each) for each in judgments]
+
+
+def outside_task(each: SingleJudgment) -> SingleJudgment:
+    own, source = each, each.source
+    if each.task is not None and TASK_NUMBER.fullmatch(each.task):
+        own = replace(own, task=None)
+    if source.kind == "person" and source.name and RATER_ID.fullmatch(source.id):
+        own = replace(own, source=replace(source, id=source.name))
+    return each if own == each else replace(own, uuid="")
+
+
+def said_twice(judgments: Iterable[SingleJudgment], names: Mapping[str, str]) -> Iterator[str]:
+    """Say where a file has several choices of a rater for a query, or several judgments of a doc: the last one holds."""
+    distinct = list(dict.fromkeys(each if each.uuid else with_uuid(each) for each in judgments))
+    chosen = Counter((each.source, each.query) for each in distinct if is_choice(each) and each.status == "ok")
+    judged = Counter((each.source, each.query, each.doc) for each in distinct if not is_choice(each))
+    for what, counts in (("choices of a rater for a query", chosen), ("judgments of a rater of a doc", judged)):
+        several = [key for key, n in counts.items() if n > 1]
+        if several:
+            source, query, *doc = several[0]
+            who = names.get(source.id, source.id or source.name)
+            place = f"{who}, query {query}{f', doc {doc[0]}' if doc else ''}"
+            yield f"several {what}, {counted(len(several), 'time')}, of which the last holds; the first: {place}"
+
+
+def kept_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[SingleJudgment]:
+    """Yield the judgments of lines; a line without a uuid gets one that follows from what it says."""
+    n_lines = n_unnamed = 0
+    rows = [(number, dict(row)) for number, row in read_rows(path, format="jsonl")]
+    with_own = [(number, row) for number, row in rows if row.get("uuid")]
+    without = [(number, {**row, "uuid": NO_UUID}) for number, row in rows if not row.get("uuid")]
+    found = list(check_judgments(with_own, where=str(path)))
+    for row in without:
+        found += (replace(each, uuid="") for each in check_judgments([row], where=str(path)))
+    for each in found:
+        n_lines += 1
+        if each.source.kind == "person" and not (each.source.id or each.source.name):
+            n_unnamed += 1
+            yield replace(each, source=replace(each.source, id=rater), uuid="") if rater else each
+        else:
+            yield each
+    if rater and n_unnamed < n_lines:
+        notes.append(f"{counted(n_lines - n_unnamed, 'judgment')} of the file say who judged, so not as {rater}'s")
 
 
 def table_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[SingleJudgment]:
@@ -191,7 +274,7 @@ def table_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[
         cells = {str(name).strip().lower(): text_of(cell) for name, cell in row.items()}
         where = f"{path}:{number}"
         grade = number_in(cells.get("grade", ""), where=where, what="grade")
-        flag, choice = (cells.get(name, "").lower() in YES for name in ("flag", "choice"))
+        flag, choice = (yes_or_no(cells.get(name, ""), where=where, what=name) for name in ("flag", "choice"))
         status = cells.get("status") or "ok"
         if grade is None and not flag and not choice and status == "ok":
             empty += 1
@@ -199,7 +282,8 @@ def table_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[
         record = {
             "query": cells.get("query", ""),
             "doc": cells.get("doc") or cells.get("docid", ""),
-            "source": {"kind": "person", "id": cells.get("rater") or rater or IMPORTED},
+            "source": source_in(cells, rater, where=where),
+            "guideline": cells.get("guideline") or None,
             "grade": grade,
             "status": status,
             "flag": flag,
@@ -209,11 +293,23 @@ def table_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[
             "seconds": number_in(cells.get("seconds", ""), where=where, what="number of seconds"),
             "purpose": cells.get("purpose") or "other",
             "system": cells.get("system") or None,
-            "uuid": str(uuid.UUID(int=0)),
+            "uuid": NO_UUID,
         }
         yield from (replace(each, uuid="") for each in check_judgments([(number, record)], where=str(path)))
     if empty:
         notes.append(f"{counted(empty, 'row')} without grade, flag and choice left out")
+
+
+def source_in(cells: Mapping[str, str], rater: str, *, where: str) -> dict[str, str]:
+    """Return who judged, as a row of a table says it: a person, with the id where there is one, or a model."""
+    kind, who = cells.get("kind", "").lower() or "person", cells.get("rater", "")
+    if kind == "judge":
+        return {"kind": "judge", "name": who, "model": cells.get("model", "")}
+    if kind != "person":
+        raise FormatError(f"{where}: {kind[:40]!r} is no kind of rater", hint="write person, or judge for a model")
+    if who and cells.get("rater_id"):
+        return {"kind": "person", "id": cells["rater_id"], "name": who}
+    return {"kind": "person", "id": who or rater or IMPORTED}
 
 
 def quepid_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[SingleJudgment]:
@@ -237,10 +333,15 @@ def quepid_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator
 def exported_judgments(path: str | Path, query: str, notes: list[str]) -> Iterator[SingleJudgment]:
     """Yield flags, choices and grades of an earlier framework's export; verdicts of models are left out."""
     opinions = import_collection(path, query=query or None).opinions
-    machine = sum(each.source.kind == "judge" for each in opinions)
-    if machine:
-        notes.append(f"{counted(machine, 'judgment')} of a model left out: people judge in tasks")
-    yield from (replace(each, uuid="") for each in opinions if each.source.kind == "person")
+    yield from (replace(each, uuid="") for each in of_people(opinions, notes))
+
+
+def of_people(judgments: Sequence[SingleJudgment], notes: list[str]) -> list[SingleJudgment]:
+    """Return the judgments of people; those of models are counted, never taken for a person's."""
+    people = [each for each in judgments if each.source.kind == "person"]
+    if len(people) < len(judgments):
+        notes.append(f"{counted(len(judgments) - len(people), 'judgment')} of a model left out: people judge in tasks")
+    return people
 
 
 def qrels_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[SingleJudgment]:
@@ -279,6 +380,14 @@ def text_of(cell: Any) -> str:
     if cell is None:
         return ""
     return f"{cell:g}" if isinstance(cell, float) else str(cell).strip()
+
+
+def yes_or_no(cell: str, *, where: str, what: str) -> bool:
+    if cell.lower() not in YES | NO:
+        raise FormatError(
+            f"{where}: {cell[:40]!r} does not say whether there is a {what}", hint="write yes, or nothing"
+        )
+    return cell.lower() in YES
 
 
 def number_in(cell: str, *, where: str, what: str) -> float | None:
@@ -328,34 +437,87 @@ def in_task(store: Store, task: Task, judgments: Sequence[SingleJudgment], notes
     """Return judgments as those of raters of a task, on its scale; docs that it does not hold are left out."""
     held = {(item.query, item.doc) for item in store.tasks.items(task)}
     scale = tuple(each.grade for each in parse_guideline(store.judgments.guidelines()[task.guideline]).scale)
-    found = list[SingleJudgment]()
-    raters: dict[str, TaskRater] = {}
-    for each in judgments:
-        if (each.query, each.doc) not in held:
-            continue
+    people = of_people(judgments, notes)
+    taken = [each for each in people if (each.query, each.doc) in held]
+    if len(taken) < len(people):
+        notes.append(f"{counted(len(people) - len(taken), 'judgment')} of docs outside the task left out")
+    for each in taken:
         if each.grade is not None and each.grade not in scale:
             steps = ", ".join(f"{grade:g}" for grade in scale)
             raise InputError(
                 f"the grade {each.grade:g} of doc {each.doc!r} for query {each.query!r} is not on the scale {steps}",
                 hint="make a task whose guideline has the scale of the file",
             )
-        who = each.source.id or IMPORTED
-        if who not in raters:
-            raters[who] = rater_named(store, task, who)
-        given = {"source": JudgmentSource("person", id=raters[who].id), "task": str(task.number)}
+    raters = raters_of_sources(store, task, dict.fromkeys(each.source for each in taken))
+    found = list[SingleJudgment]()
+    for each in taken:
+        given = {"source": replace(each.source, id=raters[each.source].id), "task": str(task.number)}
         own = replace(each, **given, scale=scale if each.grade is not None else each.scale)
         found.append(own if own == each else replace(own, uuid=""))
-    if len(found) < len(judgments):
-        notes.append(f"{counted(len(judgments) - len(found), 'judgment')} of docs outside the task left out")
     return found
+
+
+def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource]) -> dict[JudgmentSource, TaskRater]:
+    """Return the rater of a task for each who judged; whom it does not have is added, with a link that nobody has.
+
+    All are looked for before anybody is added: the id of a new rater may be that of another one in a file. Two of a
+    file never become one.
+    """
+    known = store.raters.list(task)
+    found = {source: rater_of_source(task, known, source) for source in sources}
+    meant: dict[str, JudgmentSource] = {}
+    for source, rater in found.items():
+        name = called(source)
+        other = meant.setdefault(name.casefold() if rater is None else rater.id, source)
+        if other.id != source.id:
+            raise InputError(
+                f"{called(other)!r} ({other.id}) and {name!r} ({source.id}) of the file would be one rater of {task.name}",
+                hint="give them names that differ in more than small and large letters",
+            )
+        if rater is None:
+            check_rater_name(name)
+    new = {source.id: called(source) for source, rater in found.items() if rater is None}
+    made = {id_: store.raters.invite(task, name=name)[0] for id_, name in new.items()}
+    return {source: made[source.id] if rater is None else rater for source, rater in found.items()}
+
+
+def called(source: JudgmentSource) -> str:
+    return source.name or source.id or IMPORTED
+
+
+def rater_of_source(task: Task, known: Sequence[TaskRater], source: JudgmentSource) -> TaskRater | None:
+    """Return which of the raters is meant, None where none is; an id with another name is of another store."""
+    shown, name = names_of_raters(known), called(source)
+    for rater in known:
+        if source.name and rater.id == source.id and shown[rater.id] == source.name:
+            return rater
+    ways = (
+        [rater for rater in known if name == rater.name],
+        [rater for rater in known if name == shown[rater.id]],
+        [rater for rater in known if name == rater.id and not source.name],
+        [rater for rater in known if name.casefold() == rater.name.casefold()],
+    )
+    found = next((way for way in ways if way), [])
+    if len(found) > 1:
+        ids = ", ".join(rater.id for rater in found)
+        raise InputError(f"several raters of {task.name} are called {name}", hint=f"say which one: {ids}")
+    return found[0] if found else None
 
 
 def rater_named(store: Store, task: Task, name: str) -> TaskRater:
     """Return the rater of a task with this name or id; where there is none, a new one whose link nobody has."""
-    for rater in store.raters.list(task):
-        if name in (rater.name, rater.id):
-            return rater
-    return store.raters.invite(task, name=name[:100])[0]
+    source = JudgmentSource("person", id=name or IMPORTED)
+    return raters_of_sources(store, task, [source])[source]
+
+
+def raters_called(store: Store, task: Task, name: str) -> list[TaskRater]:
+    """Return the raters of a task who are meant by a name or an id; small and large letters are alike."""
+    raters = store.raters.list(task)
+    shown = names_of_raters(raters)
+    if exact := [rater for rater in raters if name in (rater.name, shown[rater.id], rater.id)]:
+        own = [rater for rater in exact if name == rater.id or (name == shown[rater.id] and name != rater.name)]
+        return own or exact
+    return [rater for rater in raters if rater.name and rater.name.casefold() == name.casefold()]
 
 
 def export_judgments(
@@ -393,7 +555,9 @@ def export_judgments(
     held = tuple(each for each in held if not (each.judgment.task or "").endswith(AGAIN))
     names = rater_names(store, held)
     if form == "jsonl":
-        write_judgments((each.judgment for each in held), path)
+        # in the order in which they came, which the rule `latest` goes by
+        lines = (judgment_record(with_name(each.judgment, names)) for each in held)
+        write_text(Path(path), "".join(to_json(line, indent=None) + "\n" for line in lines))
         return len(held)
     if form == "csv":
         rows = [csv_row(each, names) for each in held]
@@ -431,21 +595,32 @@ def labels_held(store: Store, task: Task | None, held: Sequence[StoredJudgment])
 
 
 def rater_names(store: Store, held: Sequence[StoredJudgment]) -> dict[str, str]:
-    """Return what raters of tasks call themselves, by their ids; two of the same name keep their ids."""
+    """Return what people call the raters of tasks, by their ids."""
     tasks = {each.judgment.task for each in held if each.judgment.task}
     raters = [rater for task in store.tasks.list() if str(task.number) in tasks for rater in store.raters.list(task)]
-    names = [rater.name for rater in raters]
-    return {rater.id: rater.name for rater in raters if rater.name and names.count(rater.name) == 1}
+    own = {rater.id for rater in raters}
+    return names_of_raters(raters, taken={each.judgment.source.id for each in held} - own)
+
+
+def with_name(each: SingleJudgment, names: Mapping[str, str]) -> SingleJudgment:
+    """Return a judgment that says the name of its rater beside the id."""
+    if each.source.kind != "person" or each.source.id not in names:
+        return each
+    return replace(each, source=replace(each.source, name=names[each.source.id]))
 
 
 def csv_row(stored: StoredJudgment, names: Mapping[str, str]) -> tuple[str, ...]:
     each = stored.judgment
-    who = each.source.id if each.source.kind == "person" else f"{each.source.name} {each.source.model}".strip()
+    is_person = each.source.kind == "person"
+    who = each.source.id if is_person else each.source.name
     cells = {
         "grade": "" if each.grade is None else f"{each.grade:g}",
         "flag": "yes" if each.flag else "",
         "choice": "yes" if each.choice else "",
-        "rater": names.get(who, who),
+        "rater": names.get(who, who) if is_person else who,
+        "rater_id": who if is_person and who in names else "",
+        "kind": each.source.kind,
+        "model": each.source.model,
         "seconds": "" if each.seconds is None else f"{each.seconds:g}",
     }
     return tuple(cells.get(name) or str(getattr(each, name, None) or "") for name in COLUMNS)
@@ -454,13 +629,19 @@ def csv_row(stored: StoredJudgment, names: Mapping[str, str]) -> tuple[str, ...]
 def quepid_table(
     store: Store, collection: str, held: Sequence[StoredJudgment], names: Mapping[str, str]
 ) -> list[Sequence[str]]:
-    graded = [each.judgment for each in held if each.judgment.grade is not None]
-    raters = sorted({names.get(each.source.id, each.source.id or each.source.name) for each in graded})
-    _, by_text = known_queries(store, collection)
-    text_of_id = {name: text for text, found in by_text.items() if len(found) == 1 for name in found}
+    """Return the grades of people, a column for each: a column cannot say that it is a model's."""
+    graded = [each.judgment for each in graded_by("people", held)]
+    raters = sorted({names.get(each.source.id, each.source.id or IMPORTED) for each in graded})
+    if taken := [who for who in raters if who.lower() in ("query", "docid", "rating")]:
+        raise InputError(
+            f"the rater {taken[0]!r} is called as a column of Quepid's own", hint="rename the rater, or write .csv"
+        )
+    ids, by_text = known_queries(store, collection)
+    alone = {text: found[0] for text, found in by_text.items() if len(found) == 1 and text not in ids}
+    text_of_id = {name: text for text, name in alone.items()}
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for each in graded:
-        who = names.get(each.source.id, each.source.id or each.source.name)
+        who = names.get(each.source.id, each.source.id or IMPORTED)
         cells.setdefault((each.query, each.doc), {})[who] = f"{each.grade:g}"
     rows = [
         (text_of_id.get(query, query), doc, *(given.get(who, "") for who in raters))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rankscope.data.qrels import Qrels
+from rankscope.data.tasks import names_of_raters
 from rankscope.errors import InputError
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows
@@ -44,6 +45,17 @@ class TaskGrades(Record, eq=False):
     def queries(self) -> tuple[str, ...]:
         """The queries of which a doc is graded."""
         return tuple(dict.fromkeys(query for query, _ in self.grades))
+
+    def names(self) -> dict[str, str]:
+        """Return what raters are called, by their keys: as they wrote it, else by their number."""
+        own = {rater.key for rater in self.raters}
+        others = {
+            each.judgment.rater: each.judgment.source.id or "a person without a name"
+            for each in self.graded
+            if each.judgment.rater not in own
+        }
+        called = names_of_raters(self.raters, taken=others.values())
+        return {rater.key: called[rater.id] for rater in self.raters} | others
 
 
 def grades_of_task(store: Store, task: Task) -> TaskGrades:
@@ -88,17 +100,30 @@ def labels_of(graded: TaskGrades, *, rule: LabelRule | None = None, trusted: str
         raise InputError(
             f"nothing is graded in the task {graded.task.name} yet", hint="labels are made of the raters' grades"
         )
-    key = rater_key(graded, plan.trusted if trusted is None else trusted) if rule == "trusted" else ""
+    key = trusted_key(graded, plan.trusted if trusted is None else trusted) if rule == "trusted" else ""
     return label_docs(graded.grades, rule, scale=graded.scale, trusted=key)
+
+
+def trusted_key(graded: TaskGrades, name: str) -> str:
+    """Return the key of the rater whose grade counts; it is an error where nobody of this name has graded."""
+    key = rater_key(graded, name)
+    names = graded.names()
+    raters = {rater for given in graded.grades.values() for rater in given}
+    if key not in raters:
+        raise InputError(
+            f"the trusted rater has no grade here: {name!r}" if name else "it is not said which rater is trusted",
+            hint=f"there are {', '.join(sorted(names[rater] for rater in raters))}",
+        )
+    return key
 
 
 def rater_key(graded: TaskGrades, name: str) -> str:
     """Return the key of a rater who is named by name, number or id; the name itself where there is none."""
+    called = {shown: key for key, shown in graded.names().items()}
     for rater in graded.raters:
         if name and name in (rater.name, rater.id, rater.key, str(rater.number)):
             return rater.key
-    keys = {each.judgment.source.id: each.judgment.rater for each in graded.graded}
-    return keys.get(name, name)
+    return called.get(name, name)
 
 
 def with_known(

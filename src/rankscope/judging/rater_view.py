@@ -160,6 +160,8 @@ class SaveRequest(Options):
     seconds: float | None = None
     at: str | None = None
     """By the rater's clock."""
+    guideline: str | None = None
+    """The sha256 of the text that the rater had before them; None: that of the task."""
     replaces: str | None = None
     """The uuid that the browser has for the doc (with `choice`: for the query); None: there was none."""
 
@@ -180,6 +182,8 @@ class PreferenceRequest(Options):
     withdrawn: bool = False
     seconds: float | None = None
     at: str | None = None
+    guideline: str | None = None
+    """As in SaveRequest."""
     replaces: str | None = None
     """As in SaveRequest, for these two lists."""
 
@@ -191,6 +195,8 @@ class SaveAnswer(Record, kw_only=True):
     """`conflict`: another tab saved meanwhile, and nothing was stored; `refused`: sending it again does not help."""
     reason: str = ""
     """Why not, in a sentence."""
+    later: bool = False
+    """The same save is taken when the task is reopened, or the invitation given back: a browser keeps it until then."""
     doc: DocState | None = None
     """What holds now of the doc that was saved."""
     choice: ChoiceState | None = None

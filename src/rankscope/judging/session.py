@@ -249,6 +249,8 @@ class RaterSession:
         item = self.store.tasks.find_item(self.task, request.query, request.doc)
         if item is None or not item.doc:
             return SaveAnswer(status="refused", reason="This doc is not part of the task.")
+        if request.again and not self.task.plan.repeat_share:
+            return SaveAnswer(status="refused", reason="Nothing is shown a second time in this task.")
         said = self._choice(request) if request.choice is not None else self._judgment(request)
         said = replace(said, purpose=item.purpose)
         answer = self.store.saves.keep_judgment(said, rater=self.rater, replaces=checked_uuid(request.replaces))
@@ -275,7 +277,7 @@ class RaterSession:
             note=request.note,
             at=self._moment(request.at),
             seconds=seconds_of(request.seconds),
-            guideline=self.task.guideline,
+            guideline=self._followed(request.guideline),
         )
         answer = self.store.saves.keep_preference(said, rater=self.rater, replaces=checked_uuid(request.replaces))
         held = None if answer.value is None else from_builtins(Preference, answer.value)
@@ -316,9 +318,18 @@ class RaterSession:
             "scale": tuple(each.grade for each in self.guideline.scale),
             "at": self._moment(request.at),
             "collection": self.task.collection,
-            "guideline": self.task.guideline,
+            "guideline": self._followed(request.guideline),
             "seconds": seconds_of(request.seconds),
         }
+
+    def _followed(self, seen: str | None) -> str:
+        """Return the guideline that a rater followed: the one on a page from before it changed, if it has the scale."""
+        if seen is None or seen == self.task.guideline:
+            return self.task.guideline
+        text = self.store.judgments.guidelines().get(seen)
+        own = [each.grade for each in self.guideline.scale]
+        fits = text is not None and [each.grade for each in parsed(text).scale] == own
+        return seen if fits else self.task.guideline
 
     def _moment(self, at: str | None) -> str:
         """Return when something was judged: by the clock of the rater, where that can be read."""
@@ -543,6 +554,7 @@ def save_answer(
         return SaveAnswer(status="ok", doc=doc, choice=choice, preference=preference)
     return SaveAnswer(
         status="conflict" if answer.outcome == "conflict" else "refused",
+        later=answer.outcome in ("stopped", "revoked"),
         reason=REASONS[answer.outcome],
         doc=doc,
         choice=choice,

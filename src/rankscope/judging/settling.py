@@ -2,12 +2,12 @@
 
 Settled means: whatever grades of the scale the open docs get, the verdict stays the same word. That is read off the
 worst-case bounds of every query's difference, never off the tipping point, which only says how likely a turn is.
-Open are the docs among the first k of a compared system that have no grade, or fewer grades than the task asks for, as
-further raters may change what the rule makes of them.
+Open are the docs of the task, and those among the first k of a compared system, that have no grade, or fewer grades
+than the task asks for, as further raters may change what the rule makes of them.
 
-How many more judgments that takes depends on what they will say. So there are two numbers: at most as many as there are
-open docs that can move a difference, and about as many as it takes when these docs are graded like those judged so far,
-query by query in the order of the queue (the median over random draws).
+How many more judgments that takes depends on what they will say. So there are two numbers: at most as many as the open
+docs lack that can move a difference, and about as many as it takes when these docs are graded like those judged so far,
+query by query in the order of the queue (the median over random draws). A doc that two raters are to judge lacks two.
 
 Where the labels of a model are audited, nothing is settled by the docs judged so far: looking again and again until
 it is would call differences that are none. There the looks are planned, each at a level of its own, and in between
@@ -23,9 +23,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from rankscope.align.top import leading_docs
 from rankscope.analysis.unjudged import supports
 from rankscope.comparison.compare import compare_runs
+from rankscope.comparison.pairs import interval_around
 from rankscope.comparison.records import Code, PairResult
+from rankscope.comparison.verdict import VerdictContext, verdict_of
 from rankscope.data.run import Run
 from rankscope.data.tasks import Task, TaskItem, TaskPlan
 from rankscope.errors import InputError, RankscopeError
@@ -38,15 +41,15 @@ from rankscope.judging.worst_case import (
     DifferenceBox,
     KnownGrades,
     about_how_many,
+    are_settled,
     bounds_of_pairs,
     common_queries,
-    is_settled,
     left_to_judge,
     nothing_judged,
     open_of,
 )
 from rankscope.printable import counted
-from rankscope.records import Record, or_none, replace, to_json
+from rankscope.records import Record, or_nan, or_none, replace, to_json
 from rankscope.store.labels import QueryDoc
 
 if TYPE_CHECKING:
@@ -59,6 +62,7 @@ LOOKS = (20, 40, 80)
 ALPHA = 0.05
 REST = 4
 """So many times longer than it works a server rests before it looks again."""
+NONE_RELEVANT = "No doc is relevant, so no score differs."
 KEPT_TASKS = 8
 """Of so many tasks the runs are kept in memory."""
 
@@ -102,6 +106,10 @@ class AuditLook(Record, kw_only=True):
     """After how many queries each is."""
     level: float
     """Of the intervals at each look."""
+    n_changed: int = 0
+    """Queries for which the systems have different docs, where only these are audited; 0 where all are."""
+    n_all: int = 0
+    """All queries that the systems were asked; 0 where all are audited."""
 
     @property
     def next_at(self) -> int | None:
@@ -122,7 +130,9 @@ class SettlingState(Record, kw_only=True):
     n_open: int
     """Open docs that can still turn a verdict; judging all of them settles it for certain."""
     n_about: int | None
-    """About how many of these it takes if they are graded like those so far; None where too few are."""
+    """About how many judgments it takes if these docs are graded like those so far; None where too few are."""
+    n_judgments: int = 0
+    """How many judgments these docs lack: as many as raters are to judge each."""
     pairs: tuple[PairSettling, ...] = ()
     order: tuple[QueryDoc, ...] = ()
     """Open docs, those that move the verdict most first, and the docs of a query one after the other."""
@@ -158,35 +168,54 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
     scoring = request.scoring()
     measure, policies = scoring.measures[0], scoring.policies
     qrels, top = known.qrels(compared.query_ids), max(compared.scale, default=0.0)
-    highest = 0.0 if qrels is None else float(qrels.ideal[1].max(initial=0.0))
-    by_highest = measure.arguments(rel=policies.relevance_level).get("max_grade", top) is None
-    if not supports(measure, policies) or (by_highest and highest < top):
-        return replace(state, stage="cannot be bounded")
     finished = known.qrels(compared.query_ids, finished=True) or nothing_judged(compared.query_ids)
-    bounds = bounds_of_pairs(compared, finished, top)
-    if qrels is None or highest < policies.relevance_level:
-        order = left_to_judge(bounds, [False] * len(bounds))
-        return replace(state, n_open=len(order), order=order)
+    certain = float(finished.ideal[1].max(initial=0.0))
+    by_highest = measure.arguments(rel=policies.relevance_level).get("max_grade", top) is None
+    if not supports(measure, policies) or (by_highest and certain < top):
+        return replace(state, stage="cannot be bounded")
+    bounds = bounds_of_pairs(compared, finished, (*compared.docs, *known.unfinished))
+    if qrels is None or float(qrels.ideal[1].max(initial=0.0)) < policies.relevance_level:
+        return to_judge(state, known, left_to_judge(bounds, [False] * len(bounds)))
     pairs = compare_runs(qrels, dict(compared.runs), request, on_note=lambda _: None).groups[0].compared
     boxes = [DifferenceBox.of(each) for each in bounds]
-    settled = [is_settled(pair, box) for pair, box in zip(pairs, boxes, strict=True)]
+    settled = are_settled(pairs, boxes, [each.counted for each in bounds], compared)
+    lacking = [pair for pair in sorted(compared.docs | known.unfinished) if known.joint and known.n_missing(pair)]
+    if lacking or not all(box.is_closed for box in boxes):
+        # docs that may make all scores 0, labels that other docs may change, and docs that nobody has judged
+        is_safe = certain >= policies.relevance_level and not lacking
+        settled = [
+            done and is_safe and pair.final_verdict.because != "unjudged"
+            for pair, done in zip(pairs, settled, strict=True)
+        ]
     order, about = left_to_judge(bounds, settled), None
-    if order and known.n_finished >= FEWEST_GRADES:
+    if order and known.n_finished >= FEWEST_GRADES and not lacking:
         about = about_how_many(compared, known, pairs, bounds, order)
     found = tuple(
-        pair_settling(pair, box, settled=done, n_open=len(open_of(each)))
+        pair_settling(pair, None if lacking else box, settled=done, n_open=len(open_of(each)))
         for pair, box, done, each in zip(pairs, boxes, settled, bounds, strict=True)
     )
     stage: SettlingStage = "settled" if all(settled) else "open"
-    return replace(state, stage=stage, pairs=found, n_open=len(order), n_about=about, order=order)
+    order = tuple(dict.fromkeys((*order, *lacking)))
+    return to_judge(replace(state, stage=stage, pairs=found, n_about=about), known, order)
+
+
+def to_judge(state: SettlingState, known: KnownGrades, order: tuple[QueryDoc, ...]) -> SettlingState:
+    """Return where a task stands with the docs that are left to judge."""
+    return replace(state, n_open=len(order), n_judgments=sum(map(known.n_missing, order)), order=order)
 
 
 def settle_audit(
-    compared: ComparedRuns | None, known: KnownGrades, items: Iterable[TaskItem], *, looks: Sequence[int] = LOOKS
+    compared: ComparedRuns | None,
+    known: KnownGrades,
+    items: Iterable[TaskItem],
+    *,
+    looks: Sequence[int] = LOOKS,
+    changed: tuple[int, int] = (0, 0),
 ) -> SettlingState:
     """Tell how far an audit is; at a planned look also what people's grades say of the queries audited by then.
 
-    What counts are the queries at the beginning of the audit order: those alone were drawn at random.
+    What counts are the queries at the beginning of the audit order: those alone were drawn at random. `changed` says
+    for how many queries the systems have different docs, and of how many, where only these are audited.
     """
     docs_of: dict[str, list[str]] = {}
     for item in sorted(items, key=lambda item: item.place):
@@ -202,22 +231,57 @@ def settle_audit(
         look=sum(n <= len(audited) for n in planned),
         looks=planned,
         level=round(1 - ALPHA / len(planned), 6),
+        n_changed=changed[0],
+        n_all=changed[1],
     )
     pairs: tuple[PairSettling, ...] = ()
     if compared is not None and queries and look.look:
         seen = tuple(audited[: planned[look.look - 1]])
         at_look = replace(compared, query_ids=seen, alpha=ALPHA / len(planned))
-        pairs = tuple(pair_settling(pair) for pair in people_say(at_look, known))
-    return SettlingState(
+        margin_given = compared.margin is not None
+        pairs = tuple(
+            pair_settling(over_all(pair, look, margin_given=margin_given)) for pair in people_say(at_look, known)
+        )
+    state = SettlingState(
         stage="audit",
         last_judgment=known.last_judgment,
         n_judged=known.n_finished,
-        n_open=len(order),
+        n_open=0,
         n_about=None,
         pairs=pairs,
-        order=order,
         look=look,
     )
+    return to_judge(state, known, order)
+
+
+def over_all(pair: PairResult, look: AuditLook, *, margin_given: bool) -> PairResult:
+    """Return a pair on audited queries as it is over all queries: where both have the same docs, nothing differs.
+
+    With s the share of queries that have changed and M the number of all, the difference is s times that of the changed
+    ones, and its squared standard error s^2 SE^2 + s (1 - s) d^2 / M: another set of queries has another share.
+    """
+    delta, error = pair.delta, pair.standard_error
+    if not 0 < look.n_changed < look.n_all or delta is None or error is None or not pair.differs:
+        return pair
+    share = look.n_changed / look.n_all
+    error = math.sqrt(share**2 * error**2 + share * (1 - share) * delta**2 / look.n_all)
+    delta, critical, narrow = share * delta, or_nan(pair.mde.critical), or_nan(pair.critical_equivalence)
+    small = pair.ci_equivalence
+    found = replace(
+        pair,
+        delta=delta,
+        standard_error=error,
+        ci=interval_around(delta, critical * error, pair.ci.level, pair.ci.method),
+        ci_equivalence=interval_around(delta, narrow * error, small.level, small.method),
+    )
+    return replace(found, verdict=verdict_of(found, VerdictContext(margin_given=margin_given)))
+
+
+def changed_queries(compared: ComparedRuns, k: int) -> tuple[int, int]:
+    """Return for how many queries the systems differ in their first k docs, and how many all of them were asked."""
+    queries, policies = common_queries(compared.runs), compared.request().scoring().policies
+    lists = [leading_docs(run, queries, policies, depth=k).docs for run in compared.runs.values()]
+    return sum(len(set(of_query)) > 1 for of_query in zip(*lists, strict=True)), len(queries)
 
 
 def people_say(compared: ComparedRuns, known: KnownGrades) -> tuple[PairResult, ...]:
@@ -258,9 +322,16 @@ def rater_line(state: SettlingState) -> str:
         return look_words(state.look)
     if state.stage in ("nothing to settle", "cannot be bounded"):
         return ""
-    if state.n_about is None or state.n_about == state.n_open:
-        return f"At most {state.n_open:,} more and it is settled."
-    return f"About {state.n_about:,} more and it is settled, at most {state.n_open:,}."
+    if not state.n_open:
+        return NONE_RELEVANT
+    docs = "" if state.n_judgments == state.n_open else f" (of {counted(state.n_open, 'doc')})"
+    if state.n_about is None or state.n_about == state.n_judgments:
+        return f"At most {more_judgments(state.n_judgments)}{docs} and it is settled."
+    return f"About {more_judgments(state.n_about)} and it is settled, at most {state.n_judgments:,}{docs}."
+
+
+def more_judgments(n: int) -> str:
+    return f"{n:,} more judgment{'' if n == 1 else 's'}"
 
 
 def look_words(look: AuditLook) -> str:
@@ -285,17 +356,31 @@ def pair_words(pair: PairSettling) -> str:
 def assumption_words(state: SettlingState) -> str:
     """Say how many judgments are left, and what that number assumes."""
     if state.look is not None:
-        return f"{look_words(state.look)} Each look has a level of {state.look.level:.1%}."
+        level = f"{look_words(state.look)} Each look has a level of {state.look.level:.1%}."
+        if not state.pairs:
+            return level
+        if state.look.n_changed < state.look.n_all:
+            n_changed, n_all = state.look.n_changed, counted(state.look.n_all, "query")
+            where = f"It is told of all {n_all}, of which {n_changed} have different docs and are audited"
+            return f"{level} {where}; people's grades alone count."
+        return f"{level} People's grades alone count."
     if state.stage == "nothing to settle":
         return "No measure is named, so nothing is to be settled."
     if state.stage == "cannot be bounded":
         return "What open docs could do to this measure at the worst is not known, so it is never called settled."
     if state.stage == "settled":
         return ""
-    most = f"Judging all {counted(state.n_open, 'open doc')} that can move it settles it for certain"
+    if not state.n_open:
+        return NONE_RELEVANT
+    each = "" if state.n_judgments == state.n_open else f" ({more_judgments(state.n_judgments)})"
+    most = f"Judging all {counted(state.n_open, 'open doc')} that can move it{each} settles it for certain"
     if state.n_about is None:
-        return f"{most}; {FEWEST_GRADES} docs have to be judged before there is a guess at fewer."
-    return f"{most}; about {state.n_about:,} do if they are graded like those so far."
+        few = state.n_judged < FEWEST_GRADES
+        return (
+            f"{most}; {FEWEST_GRADES} docs have to be judged before there is a guess at fewer." if few else f"{most}."
+        )
+    about = counted(state.n_about, "judgment") if each else f"{state.n_about:,}"
+    return f"{most}; about {about} do if they are graded like those so far."
 
 
 def settling_of(store: Store, task: Task) -> SettlingState:
@@ -343,7 +428,9 @@ class TaskSettling:
         graded = grades_of_task(self.store, self.task)
         known = known_grades(graded, newest)
         if self.task.plan.pool == "audit":
-            return settle_audit(self.compared, known, graded.items, looks=self.task.plan.looks)
+            plan, compared = self.task.plan, self.compared
+            changed = changed_queries(compared, plan.k) if compared is not None and plan.changed_only else (0, 0)
+            return settle_audit(compared, known, graded.items, looks=plan.looks, changed=changed)
         if self.compared is None:
             return SettlingState(
                 stage="nothing to settle", last_judgment=newest, n_judged=known.n_finished, n_open=0, n_about=None
@@ -418,7 +505,8 @@ def compared_runs(store: Store, task: Task) -> ComparedRuns | None:
     names = plan.systems if len(plan.systems) == len(stored) else tuple(run.system for run in stored)
     runs = {name: store.runs.ranking(run) for name, run in zip(names, stored, strict=True)}
     before = None if plan.pool == "audit" else known_labels(store, task)
-    queries = {item.query for item in store.tasks.items(task)} | set(before or ())
+    items = store.tasks.items(task)
+    queries = {item.query for item in items} | set(before or ())
     if plan.pool not in ("audit", "file"):  # queries of which nothing is to be judged count, too
         queries.update(common_queries(runs))
     guideline = parse_guideline(store.judgments.guidelines()[task.guideline])
@@ -428,21 +516,32 @@ def compared_runs(store: Store, task: Task) -> ComparedRuns | None:
         margin=plan.margin,
         query_ids=tuple(sorted(queries, key=byte_order)),
         scale=tuple(each.grade for each in guideline.scale),
+        docs=frozenset((item.query, item.doc) for item in items),
         seed=plan.seed,
     )
 
 
 def known_grades(graded: TaskGrades, newest: int) -> KnownGrades:
     """Return the label of each doc by the rule of a task; where that rule needs more grades, by the lower median."""
+    plan, grades = graded.task.plan, dict[str, dict[str, float]]()
+    joint = plan.rule == "dawid-skene"
     try:
         labels = labels_of(graded).grades if graded.grades else {}
     except InputError:
-        labels = labels_of(graded, rule="lower median").grades
-    plan, grades = graded.task.plan, dict[str, dict[str, float]]()
+        labels, joint = labels_of(graded, rule="lower median").grades, True
     for (query, doc), grade in (with_known(graded, labels, all_queries=plan.pool != "audit") | graded.gold).items():
         grades.setdefault(query, {})[doc] = grade
-    few = {pair for pair, raters in graded.grades.items() if len(raters) < plan.overlap and pair not in graded.gold}
-    return KnownGrades(grades=grades, unfinished=frozenset(few), last_judgment=newest)
+    asked = {(item.query, item.doc) for item in graded.items} if plan.pool != "audit" else set()
+    n_grades = {pair: len(graded.grades.get(pair, ())) for pair in asked | graded.grades.keys()}
+    few = {pair: n for pair, n in n_grades.items() if n < plan.overlap and pair not in graded.gold}
+    return KnownGrades(
+        grades=grades,
+        unfinished=frozenset(pair for pair in few if pair[1] in grades.get(pair[0], {})),
+        last_judgment=newest,
+        overlap=plan.overlap,
+        n_grades=few,
+        joint=joint,
+    )
 
 
 def order_for(state: SettlingState | None, seed: int) -> tuple[QueryDoc, ...]:

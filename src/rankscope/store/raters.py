@@ -38,6 +38,7 @@ class RaterTable:
             check_rater_name(name)
         token = secrets.token_urlsafe(32)
         with self.store.writing() as connection:
+            check_new_name(connection, task.number, name)
             own = sa.select(sa.func.count()).select_from(rater_table).where(rater_table.c.task_id == task.number)
             seed = seed_of(task, int(connection.execute(own).scalar_one()))
             row = {"task_id": task.number, "name": name, "token_sha256": text_sha256(token), "seed": seed}
@@ -76,7 +77,10 @@ class RaterTable:
     def rename(self, number: int, name: str) -> TaskRater:
         """Give a rater a name; judgments name the rater by number, and stay as they are."""
         check_rater_name(name)
-        return self._change(number, name=name)
+        with self.store.writing() as connection:
+            check_new_name(connection, get_row(connection, number).task_id, name, of=number)
+            connection.execute(sa.update(rater_table).where(rater_table.c.id == number).values(name=name))
+            return rater_of(get_row(connection, number))
 
     def revoke(self, number: int) -> TaskRater:
         """End an invitation: what was judged stays, and nothing more is taken from this rater."""
@@ -121,6 +125,20 @@ def check_rater_name(name: str) -> None:
             f"{name[:200]!r} cannot be the name of a rater",
             hint=f"a name has 1 to {LONGEST_NAME} characters that can be printed, and no blanks around it",
         )
+
+
+def check_new_name(connection: sa.Connection, task: int, name: str, *, of: int | None = None) -> None:
+    """Refuse the name of another rater of the task: people could not tell the two apart, nor whose link is whose."""
+    if not name:
+        return
+    wanted = sa.select(rater_table).where(rater_table.c.task_id == task).order_by(rater_table.c.id)
+    for row in connection.execute(wanted):
+        if row.id != of and row.name.casefold() == name.casefold():
+            lost = f"; a lost link is replaced by `rankscope judge renew {task} {row.id}`, or New link on its page"
+            raise OptionError(
+                f"a rater of this task is called {row.name} already",
+                hint=f"take another name, such as {name[: LONGEST_NAME - 2]} B{lost if of is None else ''}",
+            )
 
 
 def get_row(connection: sa.Connection, number: int) -> Any:

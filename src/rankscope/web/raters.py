@@ -160,8 +160,8 @@ class RaterDesk:
             without_scale=without_scale(text),
             levels=levels_of(session.guideline),
             grade_keys=grade_keys(session.guideline),
-            # answers that a browser keeps are those of this invitation, and of no other one
-            outbox=digest(request.scope["state"]["invitation"])[:16],
+            # answers that a browser keeps are those of this rater, and of no other one; a new link finds them again
+            outbox=digest(f"{session.rater.id} {session.rater.created} {session.rater.seed}")[:16],
         )
         return Response(as_bytes(html), media_type=HTML, headers={"cache-control": "no-store"})
 

@@ -15,7 +15,8 @@ Queries that do not count in the comparison now do not count here either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -137,11 +138,13 @@ def pair_bounds_of(
     measure: Measure,
     policies: Policies,
     *,
-    top_grade: float | None = None,
+    scale: Sequence[float] = (),
+    more: Mapping[str, Iterable[str]] = MappingProxyType({}),
 ) -> PairBounds:
     """Bound each query's difference of two runs that are aligned already.
 
-    `top_grade` is the highest grade of the scale, where it is known: nobody may have given it so far.
+    `scale` has the grades that can be given, where they are known: nobody may have given some of them so far. `more`
+    has docs of queries that may be judged though neither run has them among its first k.
     """
     if not supports(measure, policies):
         raise MeasureError(
@@ -153,11 +156,11 @@ def pair_bounds_of(
     arguments = measure.arguments(rel=policies.relevance_level)
     k = arguments.get("k")
     lowest_relevant = float(arguments.get("rel") or policies.relevance_level)
-    top = max(hits[0].max_grade, lowest_relevant, top_grade or 0.0)  # where no judged doc is relevant, others may be
-    pool = pool_of(qrels, runs, k=k)
+    top = max(hits[0].max_grade, lowest_relevant, *scale)  # where no judged doc is relevant, others may be
+    pool = pool_of(qrels, runs, k=k, more=more)
     counted = np.all([~np.isnan(score_hits(each, [measure], policies)[0][:, 0]) for each in hits], axis=0)
     if measure.base in FORMS:
-        bounds = LinearDifferences(FORMS[measure.base](arguments, top), pool, hits, top=top).bounds()
+        bounds = LinearDifferences(FORMS[measure.base](arguments, top), pool, hits, top=top, scale=scale).bounds()
     elif measure.base in VALUES:
         bounds = first_relevant_bounds(VALUES[measure.base], arguments, pool, hits)
     else:

@@ -26,7 +26,7 @@ The lowest difference is the highest one with the systems exchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -176,14 +176,22 @@ class IdealDivisor:
 class LinearDifferences:
     """The differences of one such measure, for any grades of the unjudged docs."""
 
-    def __init__(self, form: LinearForm, pool: UnjudgedPool, hits: tuple[Hits, Hits], *, top: float) -> None:
+    def __init__(
+        self,
+        form: LinearForm,
+        pool: UnjudgedPool,
+        hits: tuple[Hits, Hits],
+        *,
+        top: float,
+        scale: Sequence[float] = (),
+    ) -> None:
         self.pool, self.form = pool, form
         weights_a = form.doc_weights(hits[0], pool.query, pool.rank_a)
         self.slopes = form.doc_weights(hits[1], pool.query, pool.rank_b) - weights_a
         self.judged_part = form.judged_sums(hits[1]) - form.judged_sums(hits[0])
-        # whole grades up to the top, and those of the qrels
-        grades = np.concatenate([np.arange(0.0, top + 1), hits[0].ideal_grades, [top]])
-        levels = np.unique(form.gain(np.unique(grades[grades <= top])))
+        # whole grades up to the top, those of the qrels, and those of the scale
+        grades = np.concatenate([np.arange(0.0, top + 1), hits[0].ideal_grades, [top], scale])
+        levels = np.unique(form.gain(np.unique(grades[(grades >= 0) & (grades <= top)])))
         levels = levels[levels > 0] if levels[-1] > 0 else levels[-1:]
         ideal = hits[0].ideal_offsets, hits[0].ideal_grades
         self.ideal = IdealDivisor(form, levels, ideal, n_unjudged=int(pool.counts.max(initial=0)))

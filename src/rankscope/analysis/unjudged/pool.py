@@ -1,10 +1,14 @@
-"""The pool of unjudged docs: those in the first k ranks of either system that nobody judged, with both ranks."""
+"""The pool of unjudged docs: those in the first k ranks of either system that nobody judged, with both ranks.
+
+Further docs may be in it that neither has there.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 
 import msgspec
 import numpy as np
@@ -65,10 +69,20 @@ def keeps_unjudged(measure: Measure, policies: Policies) -> bool:
     return not (policies.judged_only or measure.options.get("judged_only") or over == "judged")
 
 
-def pool_of(qrels: Qrels, runs: tuple[AlignedRun, AlignedRun], *, k: int | None) -> UnjudgedPool:
-    """Return the unjudged docs of two runs on the same queries; these are read only where the hits say so."""
+def pool_of(
+    qrels: Qrels,
+    runs: tuple[AlignedRun, AlignedRun],
+    *,
+    k: int | None,
+    more: Mapping[str, Iterable[str]] = MappingProxyType({}),
+) -> UnjudgedPool:
+    """Return the unjudged docs of two runs on the same queries; these are read only where the hits say so.
+
+    `more` has further docs by query that may be judged, too: what a perfect list is depends on them as well.
+    """
     hits_a, hits_b = (run.hits for run in runs)
-    places = np.flatnonzero((n_unjudged(hits_a, k) > 0) | (n_unjudged(hits_b, k) > 0)).tolist()
+    has_more = np.array([query in more for query in hits_a.query_ids], dtype=np.bool_)
+    places = np.flatnonzero((n_unjudged(hits_a, k) > 0) | (n_unjudged(hits_b, k) > 0) | has_more).tolist()
     query_ids = [hits_a.query_ids[i] for i in places]
     lists: Sequence[tuple[tuple[str, ...], ...]] = ((), ())
     if query_ids:
@@ -82,7 +96,7 @@ def pool_of(qrels: Qrels, runs: tuple[AlignedRun, AlignedRun], *, k: int | None)
             {doc: rank for rank, doc in enumerate(listed, 1) if grade_of.get(doc, -1) < 0}
             for listed in (docs_a, docs_b)
         )
-        found = in_a | in_b
+        found = in_a | in_b | {doc: 0 for doc in more.get(query, ()) if grade_of.get(doc, -1) < 0}
         docs.extend(found)
         columns[0].extend([i] * len(found))
         columns[1].extend(in_a.get(doc, 0) for doc in found)

@@ -8,6 +8,7 @@ from rankscope.web.actions import ActionRoute
 from rankscope.web.pages.agreement import AgreementOptions, AgreementPage, agreement_page, page_report
 from rankscope.web.pages.collections import CollectionsOptions, CollectionsPage, collections_page
 from rankscope.web.pages.compare import ComparePage, ComparePageOptions, compare_page, compare_report, compare_view
+from rankscope.web.pages.flags import FlagsOptions, FlagsPage, flags_page, flags_report
 from rankscope.web.pages.history import HistoryOptions, HistoryPage, history_page, history_report
 from rankscope.web.pages.jobs import (
     JobNumber,
@@ -25,6 +26,7 @@ from rankscope.web.pages.jobs import (
 from rankscope.web.pages.judge import (
     CreateOptions,
     ExtendOptions,
+    GuidelineOptions,
     JudgeOptions,
     JudgePage,
     RaterNumber,
@@ -32,10 +34,12 @@ from rankscope.web.pages.judge import (
     TaskOptions,
     TaskPage,
     extend,
+    forget_rater,
     judge_page,
     make_task,
     reopen_task,
     revoke_rater,
+    save_guideline,
     stop_task,
     task_page,
 )
@@ -140,6 +144,17 @@ PAGES: tuple[PageRoute[Any], ...] = (
         site_limit=0,
     ),
     PageRoute(
+        "/flags",
+        "Flags, choices and preferences",
+        FlagsOptions,
+        flags_page,
+        FlagsPage,
+        "flags.html",
+        report=flags_report,
+        in_menu=False,
+        site_limit=0,
+    ),
+    PageRoute(
         "/history",
         "History",
         HistoryOptions,
@@ -196,6 +211,8 @@ ACTIONS: tuple[ActionRoute[Any], ...] = (
     ActionRoute("/judge/stop", "Stop a judging task", TaskNumber, stop_task),
     ActionRoute("/judge/reopen", "Reopen a judging task", TaskNumber, reopen_task),
     ActionRoute("/judge/revoke", "Revoke the invitation of a rater", RaterNumber, revoke_rater),
+    ActionRoute("/judge/forget", "Take the name of a rater away", RaterNumber, forget_rater),
+    ActionRoute("/judge/guideline", "Change the guideline of a judging task", GuidelineOptions, save_guideline),
     ActionRoute("/live/save", "Save a test case", SaveOptions, save_case),
     ActionRoute("/live/attributes", "Change attributes of a query", AttributesOptions, save_attributes),
 )

@@ -47,7 +47,7 @@ def agreement_page(library: Library, asked: AgreementOptions) -> AgreementPage:
             tasks=known,
             task=task,
             why_not="Lists get no grades, so there are none to compare." if lists else "Nothing is graded yet.",
-            next_step="`rankscope judge flags` says which list raters prefer, and what they flag."
+            next_step="The page Flags and choices says which list raters prefer, and what they flag."
             if lists
             else "As soon as two raters have graded the same docs, this page says how much they agree.",
         )

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Literal
 
-from rankscope.data.tasks import Guideline, LabelRule, PoolKind, Task, TaskMode, TaskPlan, TaskRater, TaskState
+from rankscope.data.tasks import (
+    Guideline,
+    LabelRule,
+    PoolKind,
+    Task,
+    TaskMode,
+    TaskPlan,
+    TaskRater,
+    TaskState,
+    names_of_raters,
+)
 from rankscope.errors import OptionError
+from rankscope.judging.agreement import AgreementReport
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
 from rankscope.judging.rater_view import RaterState
 from rankscope.judging.session import states_of_raters
-from rankscope.judging.tasks import create_task, extend_task
+from rankscope.judging.tasks import change_guideline, create_task, extend_task
 from rankscope.printable import counted
 from rankscope.records import Options, Record
 from rankscope.report.document import Mark
@@ -18,6 +30,7 @@ from rankscope.web.address import address
 from rankscope.web.choices import USUAL, known_measures, newest_collection
 from rankscope.web.library import Library
 from rankscope.web.pages.agreement import agreement_in, asked_task
+from rankscope.web.pages.flags import opinions_in, says_something
 from rankscope.web.security import Identity
 
 
@@ -206,33 +219,49 @@ class TaskStanding(Record, kw_only=True):
     raters: tuple[RaterLine, ...]
 
 
-def standing_of(library: Library, task: Task) -> TaskStanding:
+def standing_of(library: Library, task: Task, found: AgreementReport | None = None) -> TaskStanding:
+    """Return how far a task is; with what is found on its agreement also how many answers are grades, and remarks."""
     store = library.store
     states = states_of_raters(store, task)
-    known = (rater for rater in store.raters.list(task) if rater.number in states)  # one may be invited meanwhile
-    lines = tuple(rater_line(rater, states[rater.number]) for rater in known)
+    known = [rater for rater in store.raters.list(task) if rater.number in states]  # one may be invited meanwhile
+    names = names_of_raters(known)
+    unusual = {} if found is None else {rater.id: rater.remarks for rater in found.raters}
+    lines = tuple(
+        rater_line(rater, states[rater.number], names[rater.id] if rater.name else "", unusual.get(rater.id, ()))
+        for rater in known
+    )
     counted_ = [line for line in lines if line.revoked is None or line.done]
     n, done = sum(line.n for line in counted_), sum(line.done for line in counted_)
-    unit, answers = ("query", "answers") if task.plan.mode == "lists" else ("doc", "grades")
+    unit = "query" if task.plan.mode == "lists" else "doc"
     if not lines:
         items = len({item.query if task.plan.mode == "lists" else item.number for item in store.tasks.items(task)})
         words = f"{counted(items, unit)}; nobody is invited yet."
     else:
         active = [line for line in lines if line.revoked is None]
         raters = counted(len(active), "rater")
-        words = f"{done:,} of {n:,} {answers} are given, by {raters}." if n else f"{raters}, and nothing to judge."
-    return TaskStanding(n=n, done=done, share=done / n if n else 0.0, words=words, raters=lines)
+        kinds = "" if found is None else kinds_of_answers(found, counted_)
+        words = f"{done:,} of {n:,} answers are given{kinds}, by {raters}." if n else f"{raters}, and nothing to judge."
+    share, missing = done / n if n else 0.0, task.plan.overlap - len(counted_)
+    if lines and missing > 0:
+        share *= len(counted_) / task.plan.overlap
+        words += f" {task.plan.overlap} raters are to judge each {unit}: {missing} more can be invited."
+    return TaskStanding(n=n, done=done, share=share, words=words, raters=lines)
 
 
-FAST_S = 3.0
-"""Who takes less for a doc can hardly have read it."""
+def kinds_of_answers(found: AgreementReport, lines: Sequence[RaterLine]) -> str:
+    """Say how many answers are grades, which is what the page of agreement counts, and what the others are."""
+    cannot_tell, again = sum(line.cannot_tell for line in lines), sum(line.again_done for line in lines)
+    rest = sum(line.done for line in lines) - found.n_grades - cannot_tell - again
+    kinds = {"cannot tell": cannot_tell, "shown a second time": again, "without a grade": rest}
+    others = [f"{n:,} {words}" for words, n in kinds.items() if n > 0]
+    return f" ({', '.join([counted(found.n_grades, 'grade'), *others])})" if others and found.n_grades else ""
 
 
-def rater_line(rater: TaskRater, state: RaterState) -> RaterLine:
-    mark, remark = rater_remark(rater, state)
+def rater_line(rater: TaskRater, state: RaterState, name: str, unusual: Sequence[str]) -> RaterLine:
+    mark, remark = rater_remark(rater, state, unusual)
     return RaterLine(
         number=rater.number,
-        name=rater.name,
+        name=name,
         done=state.done,
         n=state.n,
         pace_s=state.pace_s,
@@ -248,13 +277,15 @@ def rater_line(rater: TaskRater, state: RaterState) -> RaterLine:
     )
 
 
-def rater_remark(rater: TaskRater, state: RaterState) -> tuple[Mark, str]:
+def rater_remark(rater: TaskRater, state: RaterState, unusual: Sequence[str]) -> tuple[Mark, str]:
+    """Return where a rater stands, with what the page of agreement remarks on them."""
+    mark, stands = where_stands(rater, state)
+    return ("look", ", ".join([stands, *unusual])) if unusual else (mark, stands)
+
+
+def where_stands(rater: TaskRater, state: RaterState) -> tuple[Mark, str]:
     if rater.revoked is not None:
         return "note", "revoked"
-    if state.again_done >= 5 and state.again_alike < 0.7 * state.again_done:
-        return "look", "differs from earlier answers of their own"
-    if state.done >= 10 and state.pace_s is not None and state.pace_s < FAST_S:
-        return "look", "very fast"
     if not state.n:
         return "note", "nothing is left for them"
     if state.done >= state.n:
@@ -282,7 +313,9 @@ class TaskPage(Record, kw_only=True):
     """What is settled between the systems, and what it would take."""
     is_settled: bool = False
     agreement: str = ""
-    """How much the raters agree, in a sentence."""
+    """How much the raters agree, in a sentence; empty where no doc was graded twice."""
+    flags: str = ""
+    """What raters flag, would choose and prefer, in a sentence."""
     guideline: Guideline | None = None
     n_guidelines: int = 0
     """How many versions of the guideline judgments of this task followed."""
@@ -300,13 +333,15 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
     items = store.tasks.items(task)
     followed = {stored.judgment.guideline for stored in store.judgments.list(task.collection, task=str(task.number))}
     settled = library.settling.now(task)
+    found = agreement_in(library, task)
     return TaskPage(
         task=task,
         what=what_of(task),
-        standing=standing_of(library, task),
+        standing=standing_of(library, task, found),
         settling=settled.words if task.plan.measure else "",
         is_settled=settled.settled,
-        agreement=agreement_line(library, task),
+        agreement=found.headline if found.twice.n else "",
+        flags=flags_line(library, task),
         guideline=parse_guideline(store.judgments.guidelines()[task.guideline]),
         n_guidelines=len(followed | {task.guideline}),
         n_items=len(items),
@@ -315,10 +350,10 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
     )
 
 
-def agreement_line(library: Library, task: Task) -> str:
-    """Say in a sentence how much raters agree; nothing where no doc was graded twice."""
-    found = agreement_in(library, task)
-    return found.headline if found.twice.n else ""
+def flags_line(library: Library, task: Task) -> str:
+    """Say in a sentence what raters flag, would choose and prefer; nothing where they said nothing of the kind."""
+    found = opinions_in(library, task)
+    return found.headline if says_something(found) else ""
 
 
 # What can be done
@@ -429,6 +464,24 @@ class RaterNumber(TaskNumber):
 def revoke_rater(library: Library, identity: Identity, asked: RaterNumber) -> str:  # noqa: ARG001 (as above)
     """End an invitation; what was judged stays."""
     library.store.raters.revoke(rater_in(library, asked).number)
+    return page_of(asked.task)
+
+
+def forget_rater(library: Library, identity: Identity, asked: RaterNumber) -> str:  # noqa: ARG001 (as above)
+    """End an invitation and take the name away; what was judged stays."""
+    library.store.raters.forget(rater_in(library, asked).number)
+    return page_of(asked.task)
+
+
+class GuidelineOptions(TaskNumber):
+    """The text that raters follow from now on."""
+
+    guideline: str
+
+
+def save_guideline(library: Library, identity: Identity, asked: GuidelineOptions) -> str:  # noqa: ARG001 (as above)
+    """Let what is judged from now on follow another text of the same scale."""
+    change_guideline(library.store, library.store.tasks.get(asked.task), asked.guideline.replace("\r\n", "\n"))
     return page_of(asked.task)
 
 

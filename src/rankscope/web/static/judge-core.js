@@ -113,7 +113,8 @@ export class Outbox {
     return [...found].sort(([one], [other]) => (one < other ? -1 : 1));
   }
 
-  add(path, body) {
+  add(path, said) {
+    const body = { ...said, guideline: document.body.dataset.guideline };
     this.last = Math.max(Date.now(), this.last + 1);
     const key = `${this.prefix}${String(this.last).padStart(15, "0")}.${body.uuid}`;
     try {
@@ -150,6 +151,7 @@ export class Outbox {
       const [key, { path, body }] = next;
       try {
         const answer = await ask(path, body);
+        if (answer.later) throw new Refused(`${answer.reason} What you judge is kept in this browser, and saved when you may go on.`);
         this.failures = 0;
         this.blocked = "";
         this.remove(key);

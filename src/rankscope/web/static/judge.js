@@ -302,7 +302,9 @@ function askSettling(wait = 1500, times = 3) {
     const { line, newer } = await ask("/judge/settling.json").catch(() => ({ line: null }));
     if (line === null) return;
     if (newer && times > 1) askSettling(2 * wait, times - 1);
-    $("settle-line").textContent = line;
+    // who is done cannot do what is left: it is for others
+    const mine = isFinished && items.length && !line.startsWith("Settled") ? " Nothing of that is left for you." : "";
+    $("settle-line").textContent = `${line}${line && mine}`;
     $("settle").hidden = !line;
   }, wait);
 }

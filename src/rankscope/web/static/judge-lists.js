@@ -88,7 +88,7 @@ function undo() {
 }
 
 function taken({ body, answer, own }) {
-  const waits = outbox.entries().some(([, one]) => one.body.query === body.query);
+  const waits = outbox.entries().some(([, one]) => one.body.query === body.query && one.body.uuid !== body.uuid);
   const shown = views.get(idOf(body)) ?? views.get(idOf({ query: body.query, again: false }));
   if (items && shown && !waits && (answer.status !== "ok" || !own)) {
     if (answer.choice) shown.choice = answer.choice;

@@ -74,14 +74,15 @@ function undo() {
 }
 
 // What the server said to an answer, of this tab or of another one
+// What another window has sent may still stand in the storage of this one: that it was removed is heard of later.
 function taken({ body, answer, own }) {
   if (!items || !("doc" in body)) return;
   const item = itemOf(body);
   if (body.choice !== undefined && body.choice !== null) {
     const now = choices.get(body.query);
-    if (answer.choice && (answer.status !== "ok" || !own) && !waits((one) => one.query === body.query && one.choice !== undefined)) choices.set(body.query, answer.choice);
+    if (answer.choice && (answer.status !== "ok" || !own) && !waits((one) => one.query === body.query && one.choice !== undefined && one.uuid !== body.uuid)) choices.set(body.query, answer.choice);
     if (answer.status === "conflict" && now?.doc !== answer.choice?.doc) warn("Your choice for this query was changed in another window meanwhile. What is shown now is what is kept.");
-  } else if (item && answer.doc && (answer.status !== "ok" || !own) && !waits((one) => idOf(one) === idOf(body))) {
+  } else if (item && answer.doc && (answer.status !== "ok" || !own) && !waits((one) => idOf(one) === idOf(body) && one.uuid !== body.uuid)) {
     const differs = answer.doc.grade !== item.state.grade || answer.doc.cannot_tell !== item.state.cannot_tell || answer.doc.flag !== item.state.flag;
     item.state = answer.doc;
     if (answer.status === "conflict" && differs) warn(`This was judged in another window meanwhile, and that is what is kept: ${wordsOfState(answer.doc)}. Judge it again if it is wrong.`);

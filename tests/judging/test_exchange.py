@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 
 import pytest
 import sqlalchemy as sa
 
 import rankscope as rs
-from rankscope.data.judgments import JudgmentSource, SingleJudgment, read_judgments, with_uuid, write_judgments
-from rankscope.data.tasks import TaskItem, TaskPlan
+from rankscope.data.judgments import (
+    JudgmentSource,
+    SingleJudgment,
+    judgment_record,
+    read_judgments,
+    with_uuid,
+    write_judgments,
+)
+from rankscope.data.tasks import TaskItem, TaskPlan, again_name
 from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.judging.agreement import agreement_of
 from rankscope.judging.exchange import export_judgments, format_of, import_judgments
+from rankscope.judging.settling import settling_of
+from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
 from rankscope.store.schema import rater as rater_table
+from small_task import small_task as five_raters
 
 GUIDELINE = "Grade it.\n\n## Scale\n\n- 0 No\n- 1 Perhaps\n- 2 Yes\n"
 TEXTS = {"q1": "heart at night", "q2": "knee, running"}
@@ -177,7 +189,7 @@ def test_a_name_of_two_raters_is_not_guessed(store, task, tmp_path):
     (tmp_path / "in.txt").write_text("q1 0 d1 2\n")
     with pytest.raises(InputError, match="several raters of t are called Ann") as refused:
         import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Ann")
-    assert refused.value.hint == "say which one: Ann, Ann (2)"
+    assert refused.value.hint == "say which one: task 1 rater 1, task 1 rater 2"
     import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Ann (2)")
     assert [each.judgment.source.id for each in store.judgments.list("c")] == [second.id]
 
@@ -229,3 +241,195 @@ def test_an_id_with_a_blank_is_no_trec(store, tmp_path):
     with pytest.raises(InputError, match="blank"):
         export_judgments(store, tmp_path / "out.txt", collection="c")
     assert not (tmp_path / "out.txt").exists()
+
+
+def model_line(**more):
+    source = JudgmentSource("judge", name="m", model="m-1")
+    said = {"query": "q1", "doc": "d1", "grade": 2.0, "scale": (0.0, 1.0, 2.0), **more}
+    return with_uuid(SingleJudgment(source=source, **said))
+
+
+def test_grades_of_a_model_never_become_those_of_a_rater(store, task, tmp_path):
+    ann = JudgmentSource("person", id="ann")
+    people = with_uuid(SingleJudgment(query="q1", doc="d2", grade=1.0, source=ann))
+    write_judgments([model_line(), people], tmp_path / "both.jsonl")
+    taken = import_judgments(store, tmp_path / "both.jsonl", collection="c", task=task, rater="Zed")
+    assert taken.notes == (
+        "2 judgments of the file say who judged, so not as Zed's",
+        "1 judgment of a model left out: people judge in tasks",
+    )
+    assert grades_in(store, task) == {("q1", "d2"): 1.0}
+    assert [rater.name for rater in store.raters.list(task)] == ["ann"]
+    write_judgments([model_line()], tmp_path / "model.jsonl")
+    with pytest.raises(InputError, match="no judgment that can be taken") as refused:
+        import_judgments(store, tmp_path / "model.jsonl", collection="c", task=task)
+    assert "of a model left out" in refused.value.hint
+
+
+def test_lines_that_name_a_model_and_little_else_are_no_qrels(store, task, tmp_path):
+    path = tmp_path / "in.jsonl"
+    source = {"kind": "judge", "name": "m", "model": "m"}
+    path.write_text(json.dumps({"query": "q1", "doc": "d1", "grade": 2, "source": source}) + "\n")
+    assert format_of(path) == "judgments"
+    with pytest.raises(InputError, match="no judgment that can be taken"):
+        import_judgments(store, path, collection="c", task=task, rater="Zed")
+    for form in ("qrels", "table"):
+        with pytest.raises(FormatError, match=f"say who judged, which is lost when they are read as {form}"):
+            import_judgments(store, path, collection="c", task=task, rater="Zed", format=form)
+    assert import_judgments(store, path, collection="c").n_new == 1
+    assert store.judgments.list("c")[0].judgment.source == JudgmentSource("judge", name="m", model="m")
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_model_stays_one_in_files_of_a_collection(store, tmp_path, form):
+    store.judgments.add([model_line(collection="c")])
+    path = tmp_path / f"out.{form}"
+    export_judgments(store, path, collection="c")
+    with open_store(tmp_path / "other.db", create=True) as other:
+        import_judgments(other, path, collection="c", rater="Zed")
+        (kept,) = other.judgments.list("c")
+        assert export_judgments(other, tmp_path / "labels.txt", collection="c") == 0
+    assert (kept.judgment.source, kept.judgment.grade) == (JudgmentSource("judge", name="m", model="m-1"), 2.0)
+    assert export_judgments(store, tmp_path / "book.csv", collection="c", format="quepid") == 0
+
+
+def test_a_kind_of_rater_that_is_none_is_refused(store, tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("query,doc,grade,flag,kind\nq1,d1,2,,robot\n")
+    with pytest.raises(FormatError, match=r"in\.csv:2: 'robot' is no kind of rater"):
+        import_judgments(store, path, collection="c")
+
+
+def test_ids_of_a_file_are_not_those_of_raters_that_it_adds(store, task, tmp_path):
+    """Without names: rater 5 comes first and becomes rater 1 here, which is another one in the file."""
+    numbers = (5, 3, 1, 2, 4)
+    lines = [
+        with_uuid(SingleJudgment(
+            query="q1", doc="d1", grade=float(n % 3), source=JudgmentSource("person", id=f"task 1 rater {n}")
+        ))
+        for n in numbers
+    ]  # fmt: skip
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(judgment_record(each)) + "\n" for each in lines))
+    assert import_judgments(store, path, collection="c", task=task).n_new == 5
+    assert import_judgments(store, path, collection="c", task=task).n_new == 0
+    names = {rater.id: rater.name for rater in store.raters.list(task)}
+    held = store.judgments.current("c", task=str(task.number))
+    said = {names[each.judgment.source.id]: each.judgment.grade for each in held}
+    assert said == {f"task 1 rater {n}": float(n % 3) for n in numbers}
+
+
+def test_two_of_a_file_never_become_one_rater(store, task, tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("query,doc,grade,note,rater\nq1,d1,2,,Ann\nq1,d1,0,,ann\n")
+    with pytest.raises(InputError, match=r"'Ann' \(Ann\) and 'ann' \(ann\) of the file would be one rater of t"):
+        import_judgments(store, path, collection="c", task=task)
+    store.raters.invite(task, name="ANN")
+    with pytest.raises(InputError, match="would be one rater"):
+        import_judgments(store, path, collection="c", task=task)
+    assert [rater.name for rater in store.raters.list(task)] == ["ANN"]
+    assert not store.judgments.list("c")
+
+
+def test_judgments_of_another_stores_task_do_not_land_in_a_task_of_this_number(store, task, tmp_path):
+    zoe = JudgmentSource("person", id="task 1 rater 1", name="Zoe")
+    said = SingleJudgment(query="q1", doc="d1", grade=2.0, source=zoe, task=str(task.number))
+    again = SingleJudgment(query="q1", doc="d1", grade=0.0, source=zoe, task=again_name(str(task.number)))
+    write_judgments([with_uuid(said), with_uuid(again)], tmp_path / "in.jsonl")
+    taken = import_judgments(store, tmp_path / "in.jsonl", collection="c")
+    assert taken.notes == ("1 judgment of docs that were shown again left out",)
+    assert not store.judgments.current("c", task=str(task.number))
+    (kept,) = store.judgments.list("c")
+    assert (kept.judgment.source, kept.judgment.task) == (JudgmentSource("person", id="Zoe"), None)
+
+
+def test_a_second_choice_for_a_query_is_said(store, task, tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("query,doc,grade,choice\nq1,d1,,yes\nq1,d2,,yes\nq2,d1,1,\nq2,d1,2,\n")
+    taken = import_judgments(store, path, collection="c", task=task, rater="Ann")
+    assert taken.notes == (
+        "several choices of a rater for a query, 1 time, of which the last holds; the first: Ann, query q1",
+        "several judgments of a rater of a doc, 1 time, of which the last holds; the first: Ann, query q2, doc d1",
+    )
+    chosen = [each.judgment.doc for each in store.judgments.current("c") if each.judgment.choice]
+    assert chosen == ["d2"]
+
+
+def test_a_rater_called_as_a_column_of_quepid_is_refused(store, task, tmp_path):
+    (tmp_path / "in.txt").write_text("q1 0 d1 2\n")
+    import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Rating")
+    with pytest.raises(InputError, match="'Rating' is called as a column"):
+        export_judgments(store, tmp_path / "book.csv", collection="c", task=task, format="quepid")
+
+
+RATERS = ("Zoe", "ann", "Bo B.", "", "=Cy, the 5th")
+"""In the order of their numbers, which is that of no file."""
+
+
+def judge_all(made):
+    """Five raters with tastes of their own: grades, flags with notes, choices, and docs that nobody can tell."""
+    for i, name in enumerate(RATERS):
+        for j, item in enumerate(made.store.tasks.items(made.task)):
+            at = {"at": f"2026-01-0{i + 1}T10:{j:02}:00+00:00", "seconds": 1.5 + i}
+            if (i + 2 * j) % 11 == 0:
+                made.say(name, item.query, item.doc, status="cannot_tell", note="doc unclear", **at)
+                continue
+            flagged = (i * j) % 7 == 3
+            grade = float((3 * i + j * j + len(item.doc)) % 4)
+            made.say(name, item.query, item.doc, grade=grade, flag=flagged, note="too far" * flagged, **at)
+            if (i + j) % 5 == 0:
+                made.say(name, item.query, item.doc, choice=True, **at)
+
+
+def all_held(made, names=("", "")):
+    """Return what holds, in its order; raters by name, as their numbers are the store's own."""
+    called = {rater.id: rater.name for rater in made.store.raters.list(made.task)}
+    held = [each.judgment for each in made.store.judgments.current("doctors", task=str(made.task.number))]
+    found = []
+    for each in held:
+        who = called[each.source.id]
+        scale = each.scale if each.grade is not None else None
+        found.append((names[1] if who == names[0] else who, replace(each, uuid="", source=SOMEBODY, scale=scale)))
+    return found
+
+
+SOMEBODY = JudgmentSource("person")
+NAMELESS = "rater 4"
+"""What an export calls the fourth rater, who has no name."""
+
+
+@pytest.mark.parametrize("rule", ["lower median", "latest"])
+@pytest.mark.parametrize("form", ["jsonl", "csv", "quepid"])
+def test_five_raters_go_out_and_come_back_the_same(tmp_path, form, rule):
+    path = tmp_path / f"judged.{'jsonl' if form == 'jsonl' else 'csv'}"
+    with five_raters(tmp_path / "first", n_queries=4, rule=rule) as first:
+        judge_all(first)
+        said = all_held(first, ("", NAMELESS))
+        before = agreement_of(first.store, first.task), settling_of(first.store, first.task)
+        export_judgments(first.store, path, collection="doctors", task=first.task, format=form)
+    assert len({who for who, _ in said}) == 5
+    if form == "quepid":  # it holds grades alone
+        said = [(who, each) for who, each in said if each.grade is not None]
+    with five_raters(tmp_path / "second", n_queries=4, rule=rule) as second:
+        taken = import_judgments(second.store, path, collection="doctors", task=second.task)
+        assert (taken.format, taken.n, taken.n_new, taken.notes) == (KINDS[form], len(said), len(said), ())
+        back = all_held(second)
+        after = agreement_of(second.store, second.task), settling_of(second.store, second.task)
+        assert import_judgments(second.store, path, collection="doctors", task=second.task).n_new == 0
+    key = operator.itemgetter(0)
+    if form == "quepid":
+        grades = [sorted((who, each.query, each.doc, each.grade) for who, each in held) for held in (said, back)]
+        assert grades[0] == grades[1]
+    else:
+        assert back == said
+    assert sorted(map(key, back)) == sorted(map(key, said))
+    if form == "quepid" and rule == "latest":
+        return  # in a table with a column for each rater nobody is last
+    assert (after[0].alpha.value, after[0].n_grades, after[0].n_raters) == (
+        before[0].alpha.value, before[0].n_grades, before[0].n_raters
+    )  # fmt: skip
+    assert [pair.text for pair in after[1].pairs] == [pair.text for pair in before[1].pairs]
+    assert [pair.delta for pair in after[1].pairs] == [pair.delta for pair in before[1].pairs]
+
+
+KINDS = {"jsonl": "judgments", "csv": "table", "quepid": "quepid"}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy as sa
 
 from rankscope.errors import InputError
 from rankscope.judging.labels import make_qrels
+from rankscope.store.schema import rater as rater_table
 from small_task import small_task
 
 
@@ -57,3 +59,25 @@ def test_a_task_without_known_labels_names_its_qrels(tmp_path):
         made.grade("ada", {"d0": 1})
         assert make_qrels(made.store, made.task).name == "hearts"
         assert make_qrels(made.store, made.task, name="mine").name == "mine"
+
+
+def test_a_trusted_rater_whose_name_two_have_is_not_guessed(tmp_path):
+    with small_task(tmp_path, n_queries=1) as made:
+        made.grade("ada", {"d0": 3, "d1": 1})
+        made.grade("bo", {"d0": 0})
+        second = made.rater("bo")
+        with made.store.writing() as connection:  # as stores of before may have it
+            connection.execute(sa.update(rater_table).where(rater_table.c.id == second.number).values(name="ada"))
+        with pytest.raises(InputError, match="several raters of hearts are called ada"):
+            make_qrels(made.store, made.task, rule="trusted", trusted="ada")
+        stored = make_qrels(made.store, made.task, rule="trusted", trusted=second.id)
+        assert made.store.qrels.judgments(stored)["q00"] == {"d0": 0, "d1": 1}
+        assert stored.facts["n_untrusted"] == 1
+
+
+def test_the_mean_of_two_neighbours_is_the_lower_one(tmp_path):
+    with small_task(tmp_path, n_queries=1) as made:
+        made.grade("ada", {"d0": 0, "d1": 1, "d2": 2})
+        made.grade("bo", {"d0": 1, "d1": 2, "d2": 3})
+        stored = make_qrels(made.store, made.task, rule="mean")
+        assert made.store.qrels.judgments(stored)["q00"] == {"d0": 0, "d1": 1, "d2": 2}

@@ -88,6 +88,16 @@ def test_the_order_of_an_audit_follows_from_seed_and_names(store):
     assert places == {(item.query, item.place) for item in items}
 
 
+@pytest.mark.parametrize("pool", ["audit", "disagreements"])
+@pytest.mark.parametrize("kind", ["people", "clicks"])
+def test_labels_of_people_are_not_taken_for_those_of_a_model(store, pool, kind):
+    people = store.qrels.add(rs.Qrels({"q1": {"a": 3, "b": 1}}), name="ours", kind=kind)
+    known = store.qrels.add(rs.Qrels({"q1": {"a": 0}}), name="known")
+    with pytest.raises(OptionError, match=rf"the qrels ours \(\w+\) are of {kind}, not of a model"):
+        small_task(store, pool=pool, qrels=known.number, judge_qrels=people.number)
+    assert not store.tasks.list()
+
+
 def test_disagreements_between_people_and_a_judge(store):
     people = store.qrels.add(rs.Qrels({"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"d": 1}}), name="people")
     judge = store.qrels.add(rs.Qrels({"q1": {"a": 0, "b": 1, "c": 1, "x": 3}}), name="model", kind="judge")

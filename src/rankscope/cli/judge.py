@@ -569,8 +569,8 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
     asked = set(task_queries(store, task)) | items
     if lacking := asked - set(rows.query):
         show(
-            f"  note: {len(lacking)} of {counted(len(asked), 'query')} have no doc in these qrels: `compare` leaves them out,",
-            "  and `judge show` counts them as no difference",
+            f"  note: {len(lacking)} of {counted(len(asked), 'query')} have no doc in these qrels:",
+            "  `compare` leaves them out, and `judge show` counts them as no difference",
         )
     if args.output:
         export_judgments(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)

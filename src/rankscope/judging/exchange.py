@@ -17,7 +17,7 @@ import io
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -216,7 +216,7 @@ def first_answers(judgments: Sequence[SingleJudgment], notes: list[str]) -> list
     return first
 
 
-def outside_tasks(judgments: Sequence[SingleJudgment], known: Set[str]) -> list[SingleJudgment]:
+def outside_tasks(judgments: Sequence[SingleJudgment], known: Collection[str]) -> list[SingleJudgment]:
     """Return judgments that go into no task; those of another store's task are of none here, and raters have names.
 
     The numbers of its tasks and raters mean others in this store. What the store has already stays as it is.
@@ -234,7 +234,7 @@ def outside_task(each: SingleJudgment) -> SingleJudgment:
 
 
 def said_twice(judgments: Iterable[SingleJudgment], names: Mapping[str, str]) -> Iterator[str]:
-    """Say where a file has several choices of a rater for a query, or several judgments of a doc: the last one holds."""
+    """Say where a file has several choices of a rater for a query, or several judgments of a doc: the last holds."""
     distinct = list(dict.fromkeys(each if each.uuid else with_uuid(each) for each in judgments))
     chosen = Counter((each.source, each.query) for each in distinct if is_choice(each) and each.status == "ok")
     judged = Counter((each.source, each.query, each.doc) for each in distinct if not is_choice(each))
@@ -469,16 +469,22 @@ def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource
     for source, rater in found.items():
         name = called(source)
         other = meant.setdefault(name.casefold() if rater is None else rater.id, source)
-        if other.id != source.id:
+        if key_of(other) != key_of(source):
+            both = f"{called(other)!r} ({key_of(other)}) and {name!r} ({key_of(source)})"
             raise InputError(
-                f"{called(other)!r} ({other.id}) and {name!r} ({source.id}) of the file would be one rater of {task.name}",
+                f"{both} of the file would be one rater of {task.name}",
                 hint="give them names that differ in more than small and large letters",
             )
         if rater is None:
             check_rater_name(name)
-    new = {source.id: called(source) for source, rater in found.items() if rater is None}
-    made = {id_: store.raters.invite(task, name=name)[0] for id_, name in new.items()}
-    return {source: made[source.id] if rater is None else rater for source, rater in found.items()}
+    new = {key_of(source): called(source) for source, rater in found.items() if rater is None}
+    made = {key: store.raters.invite(task, name=name)[0] for key, name in new.items()}
+    return {source: made[key_of(source)] if rater is None else rater for source, rater in found.items()}
+
+
+def key_of(source: JudgmentSource) -> str:
+    """Return by what a file tells people apart: the id, or the name where there is none."""
+    return source.id or called(source)
 
 
 def called(source: JudgmentSource) -> str:

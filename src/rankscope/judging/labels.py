@@ -120,6 +120,9 @@ def trusted_key(graded: TaskGrades, name: str) -> str:
 def rater_key(graded: TaskGrades, name: str) -> str:
     """Return the key of a rater who is named by name, number or id; the name itself where there is none."""
     called = {shown: key for key, shown in graded.names().items()}
+    if name and len(same := [rater for rater in graded.raters if rater.name == name]) > 1:
+        ids = ", ".join(rater.id for rater in same)
+        raise InputError(f"several raters of {graded.task.name} are called {name}", hint=f"say which one: {ids}")
     for rater in graded.raters:
         if name and name in (rater.name, rater.id, rater.key, str(rater.number)):
             return rater.key

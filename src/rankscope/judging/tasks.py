@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
+from rankscope.judging.labels import stored_labels
 from rankscope.judging.pools import (
     KnownLabels,
     gold_items,
@@ -91,6 +92,7 @@ def create_task(
     """
     scale = [each.grade for each in parse_guideline(guideline).scale]
     plan, found = with_runs(store, checked_plan(plan or TaskPlan()), runs)
+    check_judge_labels(store, plan)
     named = collection or (found[0].collection if found else "")
     if not named:
         raise OptionError("the task needs a collection", hint="name the runs whose docs are judged, or the collection")
@@ -134,6 +136,18 @@ def checked_plan(plan: TaskPlan) -> TaskPlan:
     if plan.rule == "trusted" and not plan.trusted:
         raise OptionError("the rule trusted needs the name of the rater whose grade counts")
     return replace(plan, measure=parse_measure(plan.measure).name) if plan.measure else plan
+
+
+def check_judge_labels(store: Store, plan: TaskPlan) -> None:
+    """Refuse labels of people, or clicks, as those of a model: what people make of a model would be about people."""
+    if plan.judge_qrels is None:
+        return
+    stored = stored_labels(store, plan.judge_qrels)
+    if stored.kind != "judge":
+        raise OptionError(
+            f"the qrels {stored.name} ({stored.short}) are of {stored.kind}, not of a model",
+            hint="name qrels that are stored as those of a judge; those of people are known labels (--qrels)",
+        )
 
 
 def with_runs(

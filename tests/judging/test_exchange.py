@@ -255,7 +255,7 @@ def test_grades_of_a_model_never_become_those_of_a_rater(store, task, tmp_path):
     write_judgments([model_line(), people], tmp_path / "both.jsonl")
     taken = import_judgments(store, tmp_path / "both.jsonl", collection="c", task=task, rater="Zed")
     assert taken.notes == (
-        "2 judgments of the file say who judged, so not as Zed's",
+        "the file says who made 2 judgments, so Zed did not",
         "1 judgment of a model left out: people judge in tasks",
     )
     assert grades_in(store, task) == {("q1", "d2"): 1.0}

@@ -264,7 +264,8 @@ def kept_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[S
         else:
             yield each
     if rater and n_unnamed < n_lines:
-        notes.append(f"{counted(n_lines - n_unnamed, 'judgment')} of the file say who judged, so not as {rater}'s")
+        named = counted(n_lines - n_unnamed, "judgment")
+        notes.append(f"the file says who made {named}, so {rater} did not")
 
 
 def table_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[SingleJudgment]:

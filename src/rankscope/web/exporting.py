@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import nan
 from typing import Literal, TypeVar, get_args
 
 from rankscope.errors import InputError
 from rankscope.records import Record
+from rankscope.report.charts import figure_of
 from rankscope.report.charts.chart import to_png
 from rankscope.report.charts.drawing import FONTS
-from rankscope.report.document import Block, Figure, Report, TableBlock, simple
+from rankscope.report.charts.rows import ForestChart, ForestRow
+from rankscope.report.document import Block, Estimates, Figure, Report, TableBlock, simple
 from rankscope.report.render import render
 from rankscope.report.table import to_csv
 from rankscope.report.tokens import THEMES
@@ -96,9 +99,22 @@ def tables_in(report: Report) -> Iterator[tuple[str, TableBlock]]:
 
 
 def figures_in(report: Report) -> Iterator[Figure]:
-    for _, block in blocks_in(report):
+    """Yield charts; differences below one another, which pages draw themselves, are such a chart."""
+    for i, (section, block) in enumerate(blocks_in(report)):
         if isinstance(block, Figure):
             yield block
+        elif isinstance(block, Estimates) and any(each.numbers for each in block.estimates):
+            yield forest_of(block, block.title or section or report.title, prefix=f"forest{i}")
+
+
+def forest_of(block: Estimates, title: str, *, prefix: str) -> Figure:
+    rows = [
+        ForestRow(each.name, each.value, each.low, each.high, note=each.verdict, mark=each.mark or "unsure")
+        if each.value is not None and each.low is not None and each.high is not None
+        else ForestRow(each.name, nan, note=each.verdict, mark=each.mark or "note", own=each.short or each.words)
+        for each in block.estimates
+    ]
+    return figure_of(ForestChart(rows, measure="", title=title, margin=block.margin or None, prefix=prefix))
 
 
 def standalone(figure: Figure) -> str:

@@ -71,6 +71,7 @@ class ForestChart(Chart):
 
     rows: Sequence[ForestRow]
     measure: str
+    """Empty where the title says what differs, and which side is better."""
     better: Better = "higher"
     margin: float | None = None
 
@@ -117,19 +118,18 @@ class ForestChart(Chart):
     def alt(self) -> str:
         rows = [row for row in self.rows if not row.own]
         zero = "".join(f" from {row.label}" for row in self.rows if row.own)
+        of_measure = f" in {self.measure}" if self.measure else ""
         counts = Counter(row.note for row in rows if row.note)
         verdicts = ", ".join(f"{count:,} {note}" for note, count in counts.items())
         known = [row for row in rows if math.isfinite(row.value)]
         if len(rows) == 1:
-            return (
-                f"The difference in {self.measure}{zero}, {rows[0].label}: {rows[0].numbers}, {rows[0].note}.".replace(
-                    ", .", "."
-                )
+            return f"The difference{of_measure}{zero}, {rows[0].label}: {rows[0].numbers}, {rows[0].note}.".replace(
+                ", .", "."
             )
         ends = [max(known, key=lambda row: row.value), min(known, key=lambda row: row.value)]
         highest, lowest = (f"{row.label} {row.numbers}" for row in ends)
         found = "; ".join(filter(None, (verdicts, f"highest {highest}, lowest {lowest}")))
-        return f"{counted(len(rows), 'difference')} in {self.measure}{zero}: {found}."
+        return f"{counted(len(rows), 'difference')}{of_measure}{zero}: {found}."
 
     def draw(self, drawing: Drawing) -> None:
         layout, rows, margin = drawing.layout, self.rows, self.margin
@@ -154,7 +154,9 @@ class ForestChart(Chart):
         drawing.y = box.bottom
         write_ticks(drawing, axis, scale, strong_zero=True)
         side = "right" if self.better == "higher" else "left"
-        axis_name(drawing, f"difference in {self.measure} ({side} of zero: better)", box)
+        axis_name(
+            drawing, f"difference in {self.measure} ({side} of zero: better)" if self.measure else "difference", box
+        )
 
 
 class ForestColumns(Record):

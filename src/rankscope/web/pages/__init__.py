@@ -6,7 +6,7 @@ from typing import Any
 
 from rankscope.web.actions import ActionRoute
 from rankscope.web.pages.agreement import AgreementOptions, AgreementPage, agreement_page, page_report
-from rankscope.web.pages.collections import CollectionsOptions, CollectionsPage, collections_page
+from rankscope.web.pages.collections import CollectionsOptions, CollectionsPage, collections_page, collections_report
 from rankscope.web.pages.compare import ComparePage, ComparePageOptions, compare_page, compare_report, compare_view
 from rankscope.web.pages.flags import FlagsOptions, FlagsPage, flags_page, flags_report
 from rankscope.web.pages.history import HistoryOptions, HistoryPage, history_page, history_report
@@ -53,17 +53,26 @@ from rankscope.web.pages.live import (
     save_case,
 )
 from rankscope.web.pages.measures import MeasuresOptions, MeasuresPage, measures_page
-from rankscope.web.pages.overview import OverviewOptions, OverviewPage, overview_page, overview_view
+from rankscope.web.pages.overview import OverviewOptions, OverviewPage, overview_page, overview_report, overview_view
 from rankscope.web.pages.queries import QueriesOptions, QueriesPage, queries_page, queries_report
 from rankscope.web.pages.query import QueryOptions, QueryPage, query_page, query_report
 from rankscope.web.pages.run import RunPage, RunPageOptions, run_page, run_report
 from rankscope.web.pages.share import ShareOptions, SharePage, share_page
 from rankscope.web.pages.systems import SystemsOptions, SystemsPage, systems_page, systems_report, systems_view
-from rankscope.web.pages.targets import TargetsOptions, TargetsPage, targets_page
+from rankscope.web.pages.targets import TargetsOptions, TargetsPage, targets_page, targets_report
 from rankscope.web.routing import PageRoute
 
 PAGES: tuple[PageRoute[Any], ...] = (
-    PageRoute("/", "Overview", OverviewOptions, overview_page, OverviewPage, "overview.html", view=overview_view),
+    PageRoute(
+        "/",
+        "Overview",
+        OverviewOptions,
+        overview_page,
+        OverviewPage,
+        "overview.html",
+        view=overview_view,
+        report=overview_report,
+    ),
     PageRoute(
         "/systems",
         "Systems",
@@ -171,9 +180,18 @@ PAGES: tuple[PageRoute[Any], ...] = (
         targets_page,
         TargetsPage,
         "targets.html",
+        report=targets_report,
         site_options=frozenset(("collection", "system", "state")),
     ),
-    PageRoute("/collections", "Collections", CollectionsOptions, collections_page, CollectionsPage, "collections.html"),
+    PageRoute(
+        "/collections",
+        "Collections",
+        CollectionsOptions,
+        collections_page,
+        CollectionsPage,
+        "collections.html",
+        report=collections_report,
+    ),
     PageRoute("/live", "Live", LiveOptions, live_page, LivePage, "live.html", sends=True, site_limit=0),
     PageRoute(
         "/jobs",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,7 +13,8 @@ from rankscope.errors import UnknownNameError
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
 from rankscope.records import Options, Record
-from rankscope.report.document import Mark, VerdictBlock
+from rankscope.report.document import Mark, Report, Section, TableBlock, VerdictBlock
+from rankscope.report.table import Cell, Table
 from rankscope.store.runs import StoredRun
 from rankscope.store.schema import collection, collection_version
 from rankscope.web.chosen import collection_runs
@@ -196,3 +198,57 @@ def answer_of(lines: tuple[CollectionLine, ...], details: CollectionDetails | No
     if least < WELL_JUDGED:
         return VerdictBlock(f"Part of what systems find on {line.name} is not judged.", judged, "look")
     return VerdictBlock(f"What systems find on {line.name} is judged well.", judged, "fine")
+
+
+def collections_report(page: CollectionsPage) -> Report | None:
+    """Return what is on the page as a report, from which files are exported."""
+    if page.answer is None:
+        return None
+    header = [
+        "collection",
+        "queries",
+        "docs",
+        "judgments",
+        "judged queries",
+        "systems",
+        "runs",
+        "newest run",
+        "versions",
+    ]
+    rows = [
+        [
+            Cell(line.name),
+            Cell(str(line.n_queries)),
+            Cell("-" if line.n_docs is None else str(line.n_docs)),
+            *(Cell(str(n)) for n in (line.n_judgments, line.n_judged_queries, line.n_systems, line.n_runs)),
+            Cell(line.newest_run),
+            Cell(str(line.n_versions)),
+        ]
+        for line in page.lines
+    ]
+    sections = () if page.details is None else (Section(page.collection or "", tuple(detail_tables(page.details))),)
+    first = (page.answer, TableBlock("Collections", Table(header, rows)))
+    return Report(title="Collections", first_screen=first, sections=sections, footer=())
+
+
+def detail_tables(details: CollectionDetails) -> Iterator[TableBlock]:
+    """Yield what is known of one collection, a table each."""
+    strata = [[Cell(one.name), Cell(value), Cell(str(n))] for one in details.attributes for value, n in one.values]
+    judged = [
+        [
+            Cell(one.system),
+            Cell(str(one.run)),
+            Cell("-" if one.share is None else f"{one.share:.4f}", raw=repr(one.share)),
+        ]
+        for one in details.judged
+    ]
+    grades = [[Cell(f"{grade:g}"), Cell(str(n))] for grade, n in details.grades]
+    odd = [[Cell(one.where), Cell(one.message), Cell("; ".join(one.examples)), Cell(one.hint)] for one in details.odd]
+    for title, header, rows, n_names in (
+        ("Strata", ["attribute", "value", "queries"], strata, 2),
+        ("Judged of the first 10", ["system", "run", "share"], judged, 1),
+        ("Grades", ["grade", "judgments"], grades, 1),
+        ("What is odd", ["where", "what", "examples", "hint"], odd, 4),
+    ):
+        if rows:
+            yield TableBlock(title, Table(header, rows, n_name_columns=n_names))

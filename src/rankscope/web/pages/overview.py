@@ -17,6 +17,7 @@ from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.history import answer_of as history_answer
 from rankscope.report.history import trend_figure
+from rankscope.report.table import Cell, Table
 from rankscope.store import StoredRun
 from rankscope.web.address import address
 from rankscope.web.chosen import CollectionRuns, collection_runs, latency_of_run, usual_baseline
@@ -417,3 +418,34 @@ def kept_verdicts(library: Library, of: CollectionRuns) -> str:
             said = [f"{pair.b} {VERDICT_WORDS[pair.verdict]}" for pair in one.pairs if pair.verdict in VERDICT_WORDS]
             return f"against {of.main}: {listed(said, most=4)}"
     return ""
+
+
+def overview_report(page: OverviewPage) -> doc.Report | None:
+    """Return what is on the page as a report, from which files are exported."""
+    if page.answer is None:
+        return None
+
+    def number(value: float | None) -> Cell:
+        return Cell("-") if value is None else Cell(f"{value:.4f}", raw=repr(value))
+
+    tables = []
+    if page.needs:
+        rows = [[Cell(need.what), Cell(need.words)] for need in page.needs]
+        tables.append(doc.TableBlock("Needs you", Table(["what", "why"], rows, n_name_columns=2)))
+    if page.slices:
+        header = ["attribute", "value", "queries", "now", "candidate", "difference", "low", "high", "verdict"]
+        rows = [
+            [
+                *map(Cell, (one.attribute, one.value, str(one.n_queries))),
+                *map(number, (one.now, one.candidate, one.difference, one.low, one.high)),
+                Cell(one.verdict),
+            ]
+            for one in page.slices
+        ]
+        tables.append(doc.TableBlock("Where it helps", Table(header, rows, n_name_columns=2)))
+    return doc.Report(
+        title=f"Overview of {page.collection}",
+        first_screen=(page.answer, doc.Facts("", page.facts), *page.verdicts, *tables, *overview_view(page).trend),
+        sections=(),
+        footer=(),
+    )

@@ -11,7 +11,8 @@ from rankscope.errors import RankscopeError
 from rankscope.experiment.targets import targets_of
 from rankscope.printable import counted
 from rankscope.records import Options, Record
-from rankscope.report.document import Mark, VerdictBlock
+from rankscope.report.document import Mark, Report, TableBlock, VerdictBlock
+from rankscope.report.table import Cell, Table
 from rankscope.report.targets import MARKS
 from rankscope.store.targets import StoredTargetResult
 from rankscope.web.library import Library
@@ -195,3 +196,23 @@ def answer_of(lines: tuple[TargetLine, ...]) -> VerdictBlock:
     mark: Mark = "fails" if n["failed"] else "look" if n["quarantined"] or new else "fine"
     reason = f"{of}: {n['passed']} hold, {n['failed']} fail, {n['quarantined']} in quarantine."
     return VerdictBlock(f"{headline} {waiting}".strip(), reason, mark)
+
+
+def targets_report(page: TargetsPage) -> Report | None:
+    """Return what is on the page as a report, from which files are exported."""
+    if page.answer is None:
+        return None
+    header = ["target", "query", "where", "expected", "collection", "system", "state", "what is so", "owner", "reason",
+              "quarantine until", "weight", "run", "checked"]  # fmt: skip
+    rows = [
+        [
+            *map(Cell, (line.name, line.query_text, line.where, line.expected, line.collection, line.system)),
+            *map(Cell, (line.state, line.words, line.owner, line.reason, line.quarantine_until or "")),
+            Cell(f"{line.weight:g}"),
+            Cell("" if line.run is None else str(line.run)),
+            Cell(line.checked),
+        ]
+        for line in page.lines
+    ]
+    table = TableBlock("Targets", Table(header, rows, n_name_columns=11))
+    return Report(title="Targets", first_screen=(page.answer, table), sections=(), footer=())

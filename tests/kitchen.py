@@ -11,7 +11,14 @@ from rankscope.judging.tasks import create_task
 from rankscope.store import CollectionFacts, RunFacts, Store, StoredDoc, StoredQuery
 
 QUERIES = {
-    "q1": StoredQuery("soup", {"level": "easy", "conversation": ["I am cold.", "<b>Very</b>"]}),
+    "q1": StoredQuery(
+        "soup",
+        {
+            "level": "easy",
+            "conversation": [{"role": "user", "content": "I am cold."}, "<b>Very</b>"],
+            "expectedDish": "broth",
+        },
+    ),
     "q2": StoredQuery("bread", {"conversation": "Only rye."}),
     "q3": StoredQuery(None),
 }

@@ -11,6 +11,9 @@ import pytest
 import rankscope as rs
 from rankscope.cli.main import main
 from rankscope.measures.parse import parse_measures
+from rankscope.web.library import Library
+from rankscope.web.pages.collections import CollectionsOptions, collections_page
+from rankscope.web.pages.queries import QueriesOptions, queries_page
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project, systems
@@ -174,3 +177,18 @@ def test_all_fields_of_docs_are_kept_as_far_as_they_are_not_endless(project):
     assert fields == {
         "specialty": "heart", "years": 12, "cities": ["Leeds", "York"], "address.city": "Leeds", "notes": "x" * 2_000,
     }  # fmt: skip
+
+
+def test_conversations_of_queries_are_kept(project):
+    file = project.folder / "small/queries.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    turns = [{"role": "user", "content": "My heart races"}, {"role": "assistant", "content": "Since when?"}]
+    file.write_text("".join(json.dumps({**row, "conversation": turns}) + "\n" for row in rows))
+    assert project.run().returncode == 0
+    with stored(project) as store:
+        (one, _) = store.runs.list()
+        assert store.texts.queries(one.queries_sha256)["q7"].attributes == {"difficulty": "easy", "conversation": turns}
+        library = Library(store)
+        assert [each.attribute for each in queries_page(library, QueriesOptions()).strata] == ["difficulty"]
+        details = collections_page(library, CollectionsOptions(collection="small")).details
+        assert [each.name for each in details.attributes] == ["difficulty"]

@@ -43,8 +43,8 @@ def test_a_rater_judges_to_the_end(store):
 def test_a_query_is_shown_with_its_words(store):
     session = joined(store, small_task(store))
     view = session.query("q1")
-    assert (view.text, view.attributes) == ("soup", {"level": "easy"})
-    assert view.conversation == ("I am cold.", "<b>Very</b>")
+    assert (view.text, view.attributes) == ("soup", {"level": "easy"}), "what is expected is not for who judges"
+    assert view.conversation == ("user: I am cold.", "<b>Very</b>")
     docs = {doc.doc: doc for doc in view.docs}
     assert docs["a"].links == ("https://example.org/a",)
     assert docs["b"].links == ("http://example.org/b",)

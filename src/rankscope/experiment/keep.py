@@ -330,13 +330,7 @@ def one_or_all(rankings: Sequence[str]) -> str | list[str]:
 
 def stored_queries(queries: QueryTable, measured: Iterable[str]) -> dict[str, StoredQuery]:
     texts = queries.texts or {}
-    columns = queries.attributes
-    return {
-        query: StoredQuery(
-            texts.get(query), {name: column[query] for name, column in columns.items() if query in column}
-        )
-        for query in measured
-    }
+    return {query: StoredQuery(texts.get(query), queries.attributes_of(query)) for query in measured}
 
 
 def docs_to_keep(store: Store, result: CollectionResult) -> dict[str, StoredDoc]:

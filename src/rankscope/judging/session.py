@@ -64,6 +64,8 @@ LONGEST_S = 3600.0
 """A doc that took longer was left open: nothing is known of how long it took."""
 CANNOT_TELL: tuple[CannotTell, ...] = get_args(CannotTell)
 CONVERSATION = "conversation"
+ANSWERS = ("expected", "groundtruth", "ground_truth")
+"""Attributes whose names begin so say what should be found: who judges must not see them."""
 REASONS: Mapping[SaveOutcome, str] = {
     "conflict": "Something else was saved meanwhile, in another tab or window.",
     "revoked": "Your invitation was revoked.",
@@ -108,6 +110,15 @@ def states_of_raters(store: Store, task: Task) -> dict[int, RaterState]:
 @lru_cache(maxsize=32)
 def parsed(text: str) -> Guideline:
     return parse_guideline(text)
+
+
+def turn_words(turn: Any) -> str:
+    """Return a turn of a conversation in words: who said what, where that is known."""
+    if not isinstance(turn, Mapping):
+        return str(turn)
+    said = next((str(turn[name]) for name in ("content", "text", "message") if name in turn), "")
+    who = next((str(turn[name]) for name in ("role", "speaker", "name") if name in turn), "")
+    return f"{who}: {said}" if who and said else said or ", ".join(f"{name}: {value}" for name, value in turn.items())
 
 
 class RaterSession:
@@ -187,8 +198,12 @@ class RaterSession:
         return QueryView(
             query=query,
             text=stored.text or query,
-            attributes={name: value for name, value in stored.attributes.items() if name != CONVERSATION},
-            conversation=tuple(map(str, spoken)) if isinstance(spoken, list | tuple) else (str(spoken),),
+            attributes={
+                name: value
+                for name, value in stored.attributes.items()
+                if name != CONVERSATION and not name.casefold().startswith(ANSWERS)
+            },
+            conversation=tuple(map(turn_words, spoken)) if isinstance(spoken, list | tuple) else (str(spoken),),
             docs=tuple(
                 self._doc_view(item, texts.get(item.doc, StoredDoc()), said, again=shown_again)
                 for item, shown_again in shown

@@ -326,11 +326,16 @@ def strata_of(library: Library, run: StoredRun) -> Strata:
     )
 
 
+def simple_values(value: Any) -> list[Any]:
+    """Return the values of an attribute by which queries can be divided: no objects, as turns of a conversation are."""
+    return [each for each in (value if isinstance(value, list) else [value]) if not isinstance(each, dict | list)]
+
+
 def read_strata(library: Library, queries_sha256: str) -> Strata:
     places: dict[str, dict[str, list[int]]] = {}
     for place, attributes in enumerate(library.store.texts.attributes(queries_sha256)):
         for name, value in attributes.items():
-            for each in value if isinstance(value, list) else [value]:
+            for each in simple_values(value):
                 of_name = places.setdefault(name, {})
                 if len(of_name) <= MANY_VALUES:
                     of_name.setdefault(str(each), []).append(place)

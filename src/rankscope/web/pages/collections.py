@@ -19,6 +19,7 @@ from rankscope.store.runs import StoredRun
 from rankscope.store.schema import collection, collection_version
 from rankscope.web.chosen import collection_runs
 from rankscope.web.library import Library
+from rankscope.web.query_list import simple_values
 
 SHOWN_VALUES = 12
 """Values of an attribute; the others are counted."""
@@ -154,6 +155,8 @@ def details_of(library: Library, name: str) -> CollectionDetails:
     values: dict[str, Counter[str]] = {}
     for query in queries.values():
         for attribute, value in query.attributes.items():
+            if not simple_values(value):  # objects, such as turns of a conversation
+                continue
             values.setdefault(attribute, Counter())[text_of(value)] += 1
     attributes = tuple(
         AttributeCounts(attribute, tuple(counts.most_common(SHOWN_VALUES)), len(counts))

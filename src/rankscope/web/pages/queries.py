@@ -30,6 +30,7 @@ from rankscope.web.query_list import (
     choose_runs,
     order_queries,
     query_texts,
+    simple_values,
     strata_of,
 )
 
@@ -224,7 +225,7 @@ def lines_of(library: Library, chosen: ChosenRuns, order: QueryOrder, start: int
 
 def tags_of(attributes: dict[str, Any]) -> tuple[str, ...]:
     """Return the values of a query's attributes, as far as there is room; long ones are cut."""
-    values = [each for value in attributes.values() for each in (value if isinstance(value, list) else [value])]
+    values = [each for value in attributes.values() for each in simple_values(value)]
     return tuple(
         beginning(one_line(str(value)), LONGEST_VALUE) for value in values[:MOST_TAGS] if value not in ("", None)
     )

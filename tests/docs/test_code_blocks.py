@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from rankscope.demo import QRELS, RUNS, demo_file
+from rankscope.io.formats import FORMATS
 from rankscope.measures.registry import ALIASES, REGISTRY
 
 ROOT = Path(__file__).parents[2]
@@ -98,13 +99,13 @@ def matches(shown: str, actual: str) -> bool:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Go to a folder with the files of the demo; forget measures that a page registers."""
+    """Go to a folder with the files of the demo; forget measures and formats that a page registers."""
     for name in (QRELS, *RUNS):
         (tmp_path / name).write_bytes(demo_file(name).read_bytes())
     monkeypatch.chdir(tmp_path)
-    measures, aliases = set(REGISTRY), set(ALIASES)
+    measures, aliases, formats = set(REGISTRY), set(ALIASES), set(FORMATS)
     yield tmp_path
-    for registered, before in ((REGISTRY, measures), (ALIASES, aliases)):
+    for registered, before in ((REGISTRY, measures), (ALIASES, aliases), (FORMATS, formats)):
         for name in set(registered) - before:
             registered.remove(name)
 

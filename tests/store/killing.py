@@ -92,6 +92,10 @@ def judge(address: str, notes: Path, writer: int) -> None:
         list(pool.map(add, names))
 
 
+LONGEST_S = {"write": 0.6, "judge": 0.15}
+"""A process is killed within this time: so soon that it has not done all of its work on a quick machine."""
+
+
 def kill_writers(work: Callable[[str, Path, int], None], address: str, folder: Path, seed: int) -> dict[str, Any]:
     moments = random.Random(seed)
     kills, lives = 0, dict.fromkeys(range(WRITERS), 0)
@@ -100,7 +104,7 @@ def kill_writers(work: Callable[[str, Path, int], None], address: str, folder: P
     def begin(writer: int) -> None:
         lives[writer] += 1
         child = start(lambda: work(address, folder / f"{writer}.txt", writer))
-        until = moments.uniform(0, 0.6) if lives[writer] <= LIVES else 1e9
+        until = moments.uniform(0, LONGEST_S[work.__name__]) if lives[writer] <= LIVES else 1e9
         running[child] = writer, time.monotonic() + until
 
     for writer in range(WRITERS):

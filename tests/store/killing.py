@@ -92,7 +92,7 @@ def judge(address: str, notes: Path, writer: int) -> None:
         list(pool.map(add, names))
 
 
-LONGEST_S = {"write": 0.6, "judge": 0.15}
+LONGEST_S = {"write": 0.2, "judge": 0.12}
 """A process is killed within this time: so soon that it has not done all of its work on a quick machine."""
 
 

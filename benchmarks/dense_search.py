@@ -2,10 +2,11 @@
 
     python benchmarks/dense_search.py                          # 100,000 docs x 384 dimensions, 1,000 queries, k = 100
     python benchmarks/dense_search.py --docs 10000 --json      # figures for a program
+    python benchmarks/dense_search.py --threads 1 --cpu        # seconds of one core, for a machine with other work
 
 Both search all queries in one call and must find the same docs, up to scores that are equal in single precision. Ours
 also looks up the ids of docs, and scores what it found again in double precision. The ratio is that of the best times,
-which other programs disturb least. The target is at most 1.5 times the time of faiss.
+which other programs disturb least. The target is at most the time of faiss.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +25,7 @@ from rankscope.systems.base import RankedDocs
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex
 
 SEED = 20_240_601
-TARGET = 1.5
+TARGET = 1.0
 
 
 def unit_vectors(rng: np.random.Generator, n: int, n_dims: int) -> np.ndarray:
@@ -32,11 +34,11 @@ def unit_vectors(rng: np.random.Generator, n: int, n_dims: int) -> np.ndarray:
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
-def seconds(function: Callable[[], Any]) -> float:
+def seconds(function: Callable[[], Any], clock: Callable[[], float]) -> float:
     """Return how long a call takes."""
-    started = time.perf_counter()
+    started = clock()
     function()
-    return time.perf_counter() - started
+    return clock() - started
 
 
 def shared_docs(rankings: list[RankedDocs], rows: np.ndarray) -> float:
@@ -48,8 +50,12 @@ def shared_docs(rankings: list[RankedDocs], rows: np.ndarray) -> float:
 
 
 def figures(args: argparse.Namespace) -> dict[str, object]:
-    """Take the times, in turn."""
+    """Take the times, in turn, on as many cores for both."""
+    if args.threads:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
     faiss = importlib.import_module("faiss")
+    faiss.omp_set_num_threads(len(os.sched_getaffinity(0)))
+    clock = time.process_time if args.cpu else time.perf_counter
     rng = np.random.default_rng(SEED)
     docs, queries = unit_vectors(rng, args.docs, args.dims), unit_vectors(rng, args.queries, args.dims)
     theirs = faiss.IndexFlatIP(args.dims)
@@ -58,7 +64,10 @@ def figures(args: argparse.Namespace) -> dict[str, object]:
     ours = VectorIndex(list(map(str, range(len(docs)))), blocks, device="cpu")
     shared = shared_docs(ours.search(queries, k=args.k), theirs.search(queries, args.k)[1])
     times = [
-        (seconds(lambda: ours.search(queries, k=args.k)), seconds(lambda: theirs.search(queries, args.k)))
+        (
+            seconds(lambda: ours.search(queries, k=args.k), clock),
+            seconds(lambda: theirs.search(queries, args.k), clock),
+        )
         for _ in range(args.rounds)
     ]
     mine, other = (min(column) for column in zip(*times, strict=True))
@@ -68,8 +77,16 @@ def figures(args: argparse.Namespace) -> dict[str, object]:
 def main() -> None:
     """Print the times and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("docs", 100_000), ("queries", 1000), ("dims", 384), ("k", 100), ("rounds", 9)):
+    for name, default in (
+        ("docs", 100_000),
+        ("queries", 1000),
+        ("dims", 384),
+        ("k", 100),
+        ("rounds", 9),
+        ("threads", 0),
+    ):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--cpu", action="store_true", help="compare processor seconds, not those of the clock")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     found = figures(args)

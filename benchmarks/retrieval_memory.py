@@ -2,6 +2,7 @@
 
     python benchmarks/retrieval_memory.py                  # 100,000 docs of 200 words, 1,000 queries, 1,000 docs each
     python benchmarks/retrieval_memory.py --docs 10000
+    python benchmarks/retrieval_memory.py --docs 5000000 --words 12 --queries 200 --k 100 --only bm25
 
 Words are drawn by Zipf's law from 200,000; vectors have 384 dimensions and are random, since it is not the model
 that is measured. The target is 8 GB.
@@ -33,6 +34,7 @@ class MadeUpDocs:
     """Docs that are drawn anew, and alike, whenever they are gone through."""
 
     n: int
+    n_words: int = 200
 
     def __len__(self) -> int:
         return self.n
@@ -40,7 +42,7 @@ class MadeUpDocs:
     def __iter__(self) -> Iterator[Doc]:
         rng = np.random.default_rng(1)
         for number in range(self.n):
-            yield Doc(str(number), made_up_text(rng, 200))
+            yield Doc(str(number), made_up_text(rng, self.n_words))
 
 
 def made_up_text(rng: np.random.Generator, n_words: int) -> str:
@@ -70,16 +72,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("docs", 100_000), ("queries", 1000), ("k", 1000)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--words", type=int, default=200, help="how many words a doc has")
+    parser.add_argument("--only", choices=("bm25", "dense"), help="one of the systems alone")
     args = parser.parse_args()
     rng = np.random.default_rng(2)
-    docs = MadeUpDocs(args.docs)
+    docs = MadeUpDocs(args.docs, args.words)
     queries = [Query(str(number), made_up_text(rng, 12)) for number in range(args.queries)]
     bm25, dense = BM25(), Dense(model=f"{__name__}:encode", device="cpu")
-    hybrid = Hybrid(of=[bm25, dense])
-    report("bm25, index", lambda: bm25.fit(docs))
-    report("dense, index", lambda: dense.fit(docs))
-    for system in (bm25, dense, hybrid):
-        system.fit(docs)
+    chosen: list[Any] = [system for system in (bm25, dense) if args.only in (None, system.name)]
+    for system in chosen:
+        report(f"{system.name}, index", lambda system=system: system.fit(docs))
+    if args.only is None:
+        chosen.append(Hybrid(of=[bm25, dense]))
+        chosen[-1].fit(docs)
+    for system in chosen:
         report(f"{system.name}, search", lambda system=system: system.search(queries, k=args.k))
 
 

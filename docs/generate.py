@@ -14,11 +14,14 @@ from rankscope.analysis.diagnose import Diagnosis
 from rankscope.analysis.explain import Explanation
 from rankscope.analysis.targets import TargetsReport
 from rankscope.analysis.validate import ValidationReport
+from rankscope.cli.judge import ShownTask
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.comparison.gate import GateResult
 from rankscope.experiment.project import project_schema
 from rankscope.experiment.target_file import target_schema
 from rankscope.experiment.watch import WatchResult
+from rankscope.judging.agreement import AgreementReport
+from rankscope.judging.opinions import OpinionReport
 from rankscope.measures.listing import by_family
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
@@ -64,6 +67,9 @@ def schemas() -> dict[str, dict[str, Any]]:
         "project": project_schema(),
         "run": benchmark_json.run_schema(),
         "watch": json_schema(WatchResult),
+        "judge-show": json_schema(ShownTask),
+        "judge-agreement": json_schema(AgreementReport),
+        "judge-flags": json_schema(OpinionReport),
         "test-cases": test_case_schema(),
     }
 

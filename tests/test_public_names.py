@@ -16,7 +16,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.align.policies import CHOICES, Policies
-from rankscope.evaluation import REQUEST_KEYS, EvaluateRequest
+from rankscope.evaluation import HOW_KEYS, REQUEST_KEYS, EvaluateRequest
 from rankscope.light import names_of
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.typing import EvaluateOptions, PolicyOptions
@@ -28,6 +28,12 @@ CLASSES = [name for name in rs.PUBLIC if inspect.isclass(getattr(rs, name))]
 QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
 RUNS = {"a": {q: ["b", "a"] for q in QRELS}, "b": {q: ["a", "b"] if q > "q2" else ["x", "y", "a"] for q in QRELS}}
 SCORES = rs.evaluate(QRELS, RUNS, ["AP", "nDCG@10"])
+
+
+def shard_scores(measures):
+    """Score the only shard of a run in the current folder."""
+    Path("r.run").write_text("q1 Q0 a 1 1.5 r\n")
+    return rs.score_shard(QRELS, rs.shards_of("r.run")[0], measures)
 
 
 def means_of_project(measures):
@@ -57,6 +63,7 @@ MEASURES_TAKEN = {
         rs.read_scores("scores.csv", measure="nDCG@10", lower_is_better=given)["a"].lower_is_better
     ),
     ("robustness", "measure"): lambda given: rs.robustness(SCORES, given, baseline="a"),
+    ("score_shard", "measures"): lambda given: shard_scores(given).values,
     ("side_by_side", "measure"): lambda given: rs.side_by_side(QRELS, RUNS["a"], RUNS["b"], "q1", given),
     ("trec_eval_text", "measures"): lambda given: rs.trec_eval_text(QRELS, RUNS["a"], given),
     ("RunScores.column", "measure"): SCORES["b"].column,
@@ -147,6 +154,8 @@ def test_what_is_internal_says_so():
         "Qrels.ideal",
         "Qrels.fractional_row",
         "Qrels.numbered",
+        "Qrels.is_file",
+        "Qrels.duplicates",
     }
     assert '"Internal:"' in (Path(__file__).parents[1] / "docs/stability.md").read_text("utf-8")
 
@@ -181,7 +190,7 @@ def test_the_keywords_of_evaluate_are_those_of_the_request():
     assert set(PolicyOptions.__annotations__) == policies
     keywords = set(typing.get_type_hints(EvaluateOptions))
     assert keywords == policies | set(names_of(EvaluateRequest)) - {"measures", "policies", "optional"}
-    assert set(REQUEST_KEYS) == keywords | {"measures"}
+    assert set(REQUEST_KEYS) == keywords - set(HOW_KEYS) | {"measures"}
 
 
 @pytest.mark.parametrize("name", CHOICES)

@@ -13,6 +13,8 @@ import rankscope as rs
 from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import OptionError
 from rankscope.experiment.alerts import WatchedMean
+from rankscope.judging.agreement import agreement_of
+from rankscope.judging.opinions import opinions_of
 from rankscope.records import (
     KINDS_OF_JSON,
     Misfit,
@@ -25,6 +27,7 @@ from rankscope.records import (
     to_builtins,
     to_json,
 )
+from small_task import small_task
 
 
 class Point(Record):
@@ -154,9 +157,17 @@ RUNS = {
 class TestWhatUsersKeep:
     """Every public record has `to_json` and `from_json`."""
 
-    def records(self):
+    @pytest.fixture
+    def records(self, tmp_path):
         scores = rs.evaluate(QRELS, RUNS, "AP RR@10")
+        with small_task(tmp_path) as made:
+            made.grade("ada", {"d0": 3, "d1": 1, "d2": 0, "d3": 0}, flag=True)
+            made.grade("bo", {"d0": 2, "d1": 1, "d2": 0, "d3": 0})
+            made.say("ada", "q00", "d0", choice=True)
+            made.prefer("ada", "q00", "old", "new", 1)
+            judged = [agreement_of(made.store, made.task), opinions_of(made.store, made.task)]
         return [
+            *judged,
             scores,
             rs.compare(QRELS, RUNS, "AP", n_resamples=99),
             rs.diagnose(QRELS, RUNS["b"]),
@@ -176,13 +187,13 @@ class TestWhatUsersKeep:
         ]
 
     @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
-    def test_is_written_and_read_back_equal(self):
-        for record in self.records():
+    def test_is_written_and_read_back_equal(self, records):
+        for record in records:
             assert type(record).from_json(record.to_json()) == record
 
     @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
-    def test_another_kind_is_said(self):
-        records = [record for record in self.records() if not isinstance(record, rs.Robustness)]
+    def test_another_kind_is_said(self, records):
+        records = [record for record in records if not isinstance(record, rs.Robustness)]
         assert {type(record).__name__ for record in records} == set(KINDS_OF_JSON) - {"Benchmark"}
         for record in records:
             assert kind_of_json(json.loads(record.to_json())) == type(record).__name__

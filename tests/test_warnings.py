@@ -59,7 +59,7 @@ def test_files_that_are_read_in_threads(tmp_path):
         with pytest.warns(rs.RankscopeWarning) as warned:
             function(qrels, [one, two], "RR", options=lenient)
         assert_at("function(", warned, n=3)  # two files with a bad line, and what must be known of the scores
-        assert sum("bad lines" in str(warning.message) for warning in warned) == 2
+        assert sum("bad line" in str(warning.message) for warning in warned) == 2
     with pytest.warns(rs.RankscopeWarning) as warned:
         rs.diagnose(qrels, one, options=lenient)
     assert_at("rs.diagnose(", warned)
@@ -68,7 +68,7 @@ def test_files_that_are_read_in_threads(tmp_path):
 def test_a_file_that_is_read_when_it_is_first_looked_at(tmp_path):
     _, one, _ = files(tmp_path)
     run = rs.load_run(one, options=rs.ReadOptions(lenient=True))
-    with pytest.warns(rs.RankscopeWarning, match="bad lines") as warned:
+    with pytest.warns(rs.RankscopeWarning, match="bad line") as warned:
         len(run)
     assert_at("len(run)", warned)
 

@@ -57,6 +57,10 @@ from rankscope.experiment.watch import WatchResult as WatchResult
 from rankscope.experiment.watch import watch_project as watch_project
 from rankscope.io.conversion import Conversion as Conversion
 from rankscope.io.conversion import convert as convert
+from rankscope.io.shards import ByteRange as ByteRange
+from rankscope.io.shards import RowGroups as RowGroups
+from rankscope.io.shards import WholeFile as WholeFile
+from rankscope.io.shards import shards_of as shards_of
 from rankscope.judging.exchange import TakenIn as TakenIn
 from rankscope.judging.exchange import export_judgments as export_judgments
 from rankscope.judging.exchange import import_judgments as import_judgments
@@ -71,11 +75,14 @@ from rankscope.measures.score_files import read_scores as read_scores
 from rankscope.measures.scores import Aggregate as Aggregate
 from rankscope.measures.scores import RunScores as RunScores
 from rankscope.measures.scores import Scores as Scores
+from rankscope.measures.shard_scores import ShardScores as ShardScores
+from rankscope.measures.shard_scores import score_shard as score_shard
 from rankscope.measures.spec import Measure as Measure
 from rankscope.measures.spec import MeasureExample as MeasureExample
 from rankscope.measures.spec import MeasureFamily as MeasureFamily
 from rankscope.measures.spec import Workings as Workings
 from rankscope.measures.spec import measure as measure
+from rankscope.progress import JobState as JobState
 from rankscope.report.document import Report as Report
 from rankscope.report.render import render as render
 from rankscope.store import Store as Store
@@ -170,6 +177,7 @@ __all__ = [
     "Aggregate",
     "Benchmark",
     "BenchmarkRecord",
+    "ByteRange",
     "Comparison",
     "Conversion",
     "Diagnosis",
@@ -179,6 +187,7 @@ __all__ = [
     "GateResult",
     "Hits",
     "InputError",
+    "JobState",
     "Measure",
     "MeasureError",
     "MeasureExample",
@@ -197,6 +206,7 @@ __all__ = [
     "ReadOptions",
     "Report",
     "Robustness",
+    "RowGroups",
     "Run",
     "RunLike",
     "RunOptions",
@@ -204,6 +214,7 @@ __all__ = [
     "RunsLike",
     "Scores",
     "SettlingState",
+    "ShardScores",
     "SideBySide",
     "Store",
     "StoredRun",
@@ -218,6 +229,7 @@ __all__ = [
     "ValidationReport",
     "WatchOptions",
     "WatchResult",
+    "WholeFile",
     "Workings",
     "__version__",
     "check",
@@ -248,7 +260,9 @@ __all__ = [
     "render",
     "robustness",
     "run_project",
+    "score_shard",
     "settling_of",
+    "shards_of",
     "side_by_side",
     "trec_eval_text",
     "validate",

@@ -75,9 +75,20 @@ class RankscopeError(Exception):
         self.message = message
         self.hint = hint
 
+    def __reduce__(self) -> tuple[Callable[..., RankscopeError], tuple[object, ...]]:
+        """Return how it is made again in another process: as it is, whatever its class takes to make one."""
+        return _remade, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         """Return the message with its hint."""
         return f"{self.message}\nHint: {self.hint}" if self.hint else self.message
+
+
+def _remade(kind: type[RankscopeError], args: tuple[object, ...], state: dict[str, object]) -> RankscopeError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(RankscopeError, ValueError):

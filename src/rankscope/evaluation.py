@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, ex
 from rankscope.measures.spec import Measure
 from rankscope.native import n_cores
 from rankscope.printable import counted
+from rankscope.progress import WatchJob
 
 if TYPE_CHECKING:  # loaded when they are used
     from typing import Unpack
@@ -54,10 +57,20 @@ REQUEST_KEYS = {
     "anyway": _TRUTH,
 }
 """What a request may say where it is written as JSON or TOML, and what each value is."""
+HOW_KEYS = ("memory", "on", "workers", "keep", "progress")
+"""How it is worked on, which changes nothing of the scores."""
 UNJUDGED_QUERIES = {
     "skip": "queries without any judgment are left out",
     "zero": "those that a run answers, or that are among the queries given, score 0 and count",
 }
+READ_AT_ONCE = 64 << 20
+"""Files up to this size are read at once, without a look at the memory that is free."""
+READ_TABLE_AT_ONCE = 1 << 20
+"""The same of Parquet files, which may hold a row in half a byte."""
+SCORE_BYTES = 9
+"""What each score takes: a number, and whether it is defined."""
+SMALL_SHARE = 8
+"""Scores that take less than the memory divided by this are not what it is lacking for."""
 READ_KEYS = {"format": _TEXT, "columns": _TABLE, "lenient": _TRUTH}
 
 
@@ -85,18 +98,27 @@ class EvaluateRequest(LightRecord, kw_only=True):
     """What becomes of queries without any judgment, one of UNJUDGED_QUERIES."""
     anyway: bool = False
     """Whether ids that match nothing, and qrels and a run that look swapped, are only noted."""
+    memory: str | int | None = None
+    """How much memory may be taken: then run files are read in parts."""
+    on: Any = None
+    """Where the parts of runs are scored: an executor, a client or an address; None: in this process."""
+    workers: int | None = None
+    """How many processes of this machine score the parts of runs."""
+    keep: Any = None
+    """A folder for what has been scored, so that it need not be scored again after a crash."""
+    progress: WatchJob | None = None
 
     def __post_init__(self) -> None:
         values = asdict(self)
         measures = values.pop("measures")
-        del values["optional"]
+        del values["optional"], values["progress"]
         if not isinstance(measures, tuple) or not measures or not all(isinstance(each, Measure) for each in measures):
             raise OptionError(
                 f"measures is {measures!r}, but it must be a tuple of measures",
                 hint=f"EvaluateRequest.decide({measures!r}) takes names, too",
             )
         check_options(types_of(self), values)
-        check_at_least(1, threads=self.threads)
+        check_at_least(1, threads=self.threads, workers=self.workers)
         if self.unjudged_queries not in UNJUDGED_QUERIES:
             message = f"unjudged_queries = {self.unjudged_queries!r} is not one of {', '.join(UNJUDGED_QUERIES)}"
             raise OptionError(message, hint=did_you_mean(self.unjudged_queries, UNJUDGED_QUERIES))
@@ -108,7 +130,7 @@ class EvaluateRequest(LightRecord, kw_only=True):
         """Decide measures and policies from what the caller says and what the profile implies."""
         given: dict[str, Any] = {**options}
         policies = {name: given.pop(name) for name in names_of(Policies) if name in given}
-        check_keywords(caller, given, REQUEST_KEYS)
+        check_keywords(caller, given, (*REQUEST_KEYS, *HOW_KEYS))
         profile = chosen_profile(given.get("profile"))
         if profile is not None:
             given["unjudged_queries"] = given.get("unjudged_queries") or profile.unjudged_queries
@@ -134,7 +156,7 @@ class EvaluateRequest(LightRecord, kw_only=True):
         for name, value in {**asdict(self), **asdict(self.policies)}.items():
             if name in ("options", "qrels_options") and value is not None:
                 data[name] = {key: getattr(value, key) for key in READ_KEYS}
-            elif name not in ("measures", "policies", "optional") and value not in (None, False):
+            elif name not in ("measures", "policies", "optional", *HOW_KEYS) and value not in (None, False):
                 data[name] = value
         return data
 
@@ -199,6 +221,17 @@ def evaluate(
         them, score 0 and count.
     anyway : bool
         Only warn where not one doc of a run is judged for any query, or where qrels and run look swapped.
+    memory : str or int, optional
+        How much memory may be taken, such as ``"512MB"``: runs are then read in parts, and rows that are not grouped by
+        query are regrouped on disk. Without it that is done where a file does not fit into half of the free memory.
+    on, workers
+        Where the parts of runs are scored: on a cluster (a Dask client, ``"dask://host:8786"``, an executor), or by so
+        many processes of this machine. The scores are the same, to the last bit.
+    keep : path, optional
+        A folder in which what has been scored is kept: called again after a crash, only the rest is scored.
+    progress : callable, optional
+        Called with a `JobState` after each part: how many are scored, rows per second, seconds left. While a long file
+        is decompressed or rows are regrouped, it is called in between, too.
 
     Returns
     -------
@@ -242,7 +275,7 @@ def evaluate_request(
     """
     policies = request.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options, threads=request.threads)
-    loaded = load_runs(runs, options=request.options)
+    loaded = [planned(run, request) for run in load_runs(runs, options=request.options)]
     judged, notes = queries_asked(judged, loaded)
     for run in loaded:
         notes += notes_or_raise(find_swap(judged, run, policies), anyway=request.anyway)
@@ -260,6 +293,9 @@ def evaluate_request(
     check_grades(judged, measures, policies)
     weight_of = load_weights(request, judged, measures)
     check_side_data(measures, judged, side)
+    if any(getattr(run.source, "is_sharded", False) for run in loaded):
+        warn_of_scores(request, n_runs=len(loaded), n_queries=len(judged), n_measures=len(measures))
+        align_together(align_run, judged, loaded, policies, request.threads)
     scored = score_all(judged, loaded, measures, policies, side=side, threads=request.threads, align_run=align_run)
     by_id = any(measure.spec.finds_judged_docs for measure in measures)
     # where somebody else than the user says that they are dropped, or asks how many there are
@@ -274,6 +310,7 @@ def evaluate_request(
         if says_repeats:
             notes += repeat_notes(run, scores, policies)
         notes += undefined_notes(scores, measures)
+        notes += getattr(run.source, "notes", ())
     texts: dict[str, str] = {}
     if request.queries is not None:
         from rankscope.data.queries import load_queries
@@ -300,6 +337,73 @@ def evaluate_request(
         notes=tuple(dict.fromkeys(notes)),
         texts=texts,
     )
+
+
+def warn_of_scores(request: EvaluateRequest, *, n_runs: int, n_queries: int, n_measures: int) -> None:
+    """Warn, before the work begins, where the scores themselves do not fit into the memory given."""
+    if request.memory is None:
+        return
+    from rankscope.io.limits import in_words
+    from rankscope.io.memory import memory_of, resident_bytes
+
+    memory, n_bytes, taken = memory_of(request.memory), SCORE_BYTES * n_runs * n_queries * n_measures, resident_bytes()
+    if n_bytes <= memory // SMALL_SHARE or taken + n_bytes <= memory:
+        return
+    give_warning(
+        f"{counted(n_queries, 'query')} x {counted(n_measures, 'measure')} x {counted(n_runs, 'run')} are "
+        f"{in_words(n_bytes)} of scores, and {in_words(taken)} are taken already: that is more than "
+        f"the {in_words(memory)} of memory; fewer measures at a time take less, and so do shards that are scored "
+        "one after the other (shards_of, score_shard)"
+    )
+
+
+def align_together(
+    align_run: Callable[..., Hits], qrels: Qrels, runs: Sequence[Run], policies: Policies, threads: int | None
+) -> None:
+    """Align the parts of all runs that are read in parts as one job, before they are scored one after the other.
+
+    A caller that aligns runs in a way of its own says by which judgments and policies (`aligned_by`).
+    """
+    from rankscope.align.sharded import align_ahead
+
+    aligned_by = getattr(getattr(align_run, "__self__", None), "aligned_by", None)
+    by = (qrels, policies) if aligned_by is None else aligned_by(qrels, policies)
+    align_ahead(by[0], runs, by[1], threads=threads)
+
+
+def planned(run: Run, request: EvaluateRequest) -> Run:
+    """Return a run as it is to be read: at once, as nearly all are, or in parts where that is asked for or needed."""
+    is_asked = any(getattr(request, name) is not None for name in ("memory", "on", "workers", "keep"))
+    is_table = str(getattr(run.source, "path", "")).endswith(".parquet")
+    is_small = getattr(run.source, "n_stored", 0) < (READ_TABLE_AT_ONCE if is_table else READ_AT_ONCE)
+    if not is_asked and is_small and not is_read_once(run.source):
+        return run
+    from rankscope.data.sharded import ShardPlan, planned_run
+    from rankscope.io.memory import memory_of
+
+    if not is_asked:
+        return planned_run(run, None, progress=request.progress)
+    plan = ShardPlan(
+        memory=None if request.memory is None else memory_of(request.memory),
+        on=request.on,
+        workers=request.workers,
+        keep=None if request.keep is None else os.fspath(request.keep),
+        progress=request.progress,
+    )
+    return planned_run(run, plan)
+
+
+def is_read_once(source: Any) -> bool:
+    """Tell whether a source is standard input or a pipe, of which nobody knows how long it is; most are files."""
+    path = getattr(source, "address", "")
+    return path == "-" or (bool(path) and not source.is_given and is_pipe(path))
+
+
+def is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)  # noqa: PTH116 (pathlib takes long to load)
+    except (OSError, ValueError):
+        return False
 
 
 def evaluate_further(
@@ -579,7 +683,9 @@ def repeat_notes(run: Run, scores: RunScores, policies: Policies) -> Iterator[st
     """Say how many rows repeat a doc of the same query, which are dropped."""
     from rankscope.align.top import listed_docs
 
-    lists = listed_docs(run, scores.query_ids, policies, depth=None).docs
+    in_shards = getattr(run.source, "is_sharded", False) and run.source.is_grouped
+    parts = (Run(part, name=run.name) for part in run.source.parts()) if in_shards else iter((run,))
+    lists = (docs for part in parts for docs in listed_docs(part, scores.query_ids, policies, depth=None).docs)
     repeats = [len(docs) - len(set(docs)) for docs in lists]
     if n := sum(repeats):
         rows, of = counted(n, "row"), counted(sum(map(bool, repeats)), "query")

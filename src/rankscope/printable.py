@@ -28,6 +28,11 @@ def without_paths(text: str) -> str:
     return re.sub(PATH, lambda found: found[1] or "…", text)
 
 
+def digest_words(digest: str) -> str:
+    """Return a digest with what it is: `sha256:…`, or as it says itself: `etag:…` of a store, `files:…` of a list."""
+    return digest if ":" in digest else f"sha256:{digest}"
+
+
 def counted(n: int, noun: str) -> str:
     """Return a number with its noun, e.g. `1 query` or `1,200 queries`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from rankscope.data.loading import ReadOptions
 from rankscope.data.shapes import ArrowTable, QrelsLike, RunLike, RunsLike
 from rankscope.measures.spec import Measure
+from rankscope.progress import WatchJob
 
 __all__ = [
     "ArrowTable",
@@ -55,3 +57,8 @@ class EvaluateOptions(PolicyOptions, total=False):
     weights: str | None
     unjudged_queries: Literal["skip", "zero"] | None
     anyway: bool
+    memory: str | int | None
+    on: Any
+    workers: int | None
+    keep: str | os.PathLike[str] | None
+    progress: WatchJob | None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankscope.align.top as module
 from rankscope.align.policies import Policies
-from rankscope.align.top import leading_docs, narrowed_run, top_docs
+from rankscope.align.top import leading_docs, narrowed_run, packed_docs, top_docs
 from rankscope.data.loading import ReadOptions, load_run
 from rankscope.data.run import Run
 from rankscope.data.sources import TableSource
@@ -52,10 +52,31 @@ def as_table(rows):
     return pl.DataFrame(rows, schema=["query", "doc", "score", "rank"], orient="row")
 
 
+@pytest.fixture(autouse=True)
+def no_file_is_small(monkeypatch):
+    monkeypatch.setattr(module, "SMALL_FILE", 0)
+
+
+def unpacked(run, queries, given_policies, *, depth):
+    """Return what `packed_docs` yields as `top_docs` returns it."""
+    found = dict.fromkeys(queries, ())
+    for block in packed_docs(run, queries, given_policies, depth=depth):
+        text, lengths = block.text, block.lengths.tolist()
+        ids = []
+        for length in lengths:
+            ids.append(text[:length].decode("utf-8", "surrogatepass"))
+            text = text[length:]
+        for query, count in zip(block.query_ids, block.counts.tolist(), strict=True):
+            found[query], ids = tuple(ids[:count]), ids[count:]
+        assert not ids
+        assert not text
+    return module.TopDocs(tuple(queries), tuple(found.values()))
+
+
 def check(make, given_policies, depth):
-    """Compare the two ways, each with a run of its own."""
+    """Compare the ways, each with a run of its own."""
     expected = top_docs(make(), QUERIES, given_policies, depth=None)
-    for way in (top_docs, leading_docs):
+    for way in (top_docs, leading_docs, unpacked):
         found = way(make(), QUERIES, given_policies, depth=depth)
         assert found.query_ids == expected.query_ids
         assert found.docs == expected.cut(depth)
@@ -121,7 +142,7 @@ def test_bytes_that_are_no_text(tmp_path):
 def test_lines_that_were_skipped_stay_skipped(tmp_path):
     path = tmp_path / "a.run"
     path.write_bytes(b"p Q0 d1 1 1 t\np Q0 d2 2 9\np Q0 d3 3 7 t\n")
-    with pytest.warns(UserWarning, match="bad lines"):
+    with pytest.warns(UserWarning, match="bad line"):
         check(lambda: load_run(path, options=ReadOptions(lenient=True)), Policies(), 1)
 
 

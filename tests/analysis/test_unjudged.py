@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import rankscope
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
+from rankscope.analysis import unjudged
 from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged import straddles_zero, supports, unjudged_effect_of
 from rankscope.data.loading import load_qrels, load_run
@@ -140,6 +141,58 @@ def test_bounds_of_average_precision_hold_whatever_the_grades(measure, case):
         assert high >= max(reached[query]) - 1e-9
 
 
+@pytest.mark.parametrize("measure", ["nDCG@3", "nDCG", "RR", "P@3", *PRECISION])
+@settings(max_examples=10, deadline=None)
+@given(case=cases(n_queries=4))
+def test_docs_in_several_blocks_have_the_bounds_that_trying_all_grades_finds(measure, case):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unjudged, "DOCS_AT_ONCE", 3)
+        found = effect(*case, measure)
+    reached = by_trying(*case, measure)
+    low, high = ([pick(reached[query]) for query in found.query_ids] for pick in (min, max))
+    if found.exact:
+        assert found.query_low == pytest.approx(low, abs=1e-9)
+        assert found.query_high == pytest.approx(high, abs=1e-9)
+    assert (found.query_low <= np.array(low) + 1e-9).all()
+    assert (found.query_high >= np.array(high) - 1e-9).all()
+    assert found.n_unjudged == len(in_doubt(*case, parse_measure(measure).options.get("k")))
+
+
+def test_limits_of_average_precision_are_those_of_all_queries_together(monkeypatch):
+    """Of long lists no pairs are looked at, nor of others in their batch: blocks must not change which these are."""
+    run_a, run_b = {}, {}
+    for i in range(12):
+        docs = [f"d{j}" for j in range(3 + i)]
+        run_a[f"q{i}"], run_b[f"q{i}"] = [*docs, "a"], ["a", *docs[::-1]]
+    judged = {query: {"a": 1, "other": 1} for query in run_a}
+    for name, value in (("LONGEST_FOR_PAIRS", 8), ("_BATCH_CELLS", 100)):
+        monkeypatch.setattr(f"rankscope.analysis.unjudged.average_precision.{name}", value)
+    monkeypatch.setattr(unjudged, "LONGEST_FOR_PAIRS", 8)
+    whole = effect(judged, run_a, run_b, "AP")
+    for size in (1, 10, 40):
+        monkeypatch.setattr(unjudged, "DOCS_AT_ONCE", size)
+        found = effect(judged, run_a, run_b, "AP")
+        assert found.query_low == pytest.approx(whole.query_low, abs=1e-12)
+        assert found.query_high == pytest.approx(whole.query_high, abs=1e-12)
+        assert [(doc.query, doc.doc) for doc in found.docs()] == [(doc.query, doc.doc) for doc in whole.docs()]
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 1000])
+def test_the_first_docs_to_judge_are_kept(monkeypatch, at_once):
+    """P@1: q0 to q5 swing by 1/6 each; with most_docs, the rest are counted and left out."""
+    judged = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
+    run_a, run_b = ({query: [doc] for query in judged} for doc in ("x", "y"))
+    monkeypatch.setattr(unjudged, "DOCS_AT_ONCE", at_once)
+    aligned = [AlignedRun.of(Qrels(judged), Run(run), Policies()) for run in (run_a, run_b)]
+    found = unjudged_effect_of(Qrels(judged), *aligned, parse_measure("P@1"), Policies(), most_docs=3)
+    # a difference of 0 counts as a lead of the second: what helps the first comes first, in the order of the queries
+    assert [(doc.query, doc.doc, doc.rank_a, doc.rank_b) for doc in found.docs()] == [
+        (f"q{i}", "x", 1, None) for i in range(3)
+    ]
+    assert [doc.swing for doc in found.docs()] == pytest.approx([-1 / 6] * 3)
+    assert (found.n_useful, found.n_certain) == (12, 12)
+
+
 def test_a_grade_in_between_can_be_the_best():
     # o is worth 3 but not found; r is worth 1, at rank 1 of B; u stands at rank 6 of A and rank 3 of B
     judged = {"q": {"o": 3, "r": 1, "m": 0, "n": 0, "v": 0, "w": 0, "x": 0}}
@@ -184,7 +237,7 @@ def test_docs_that_were_pooled_but_not_judged_are_in_doubt():
 
 
 def test_complete_judgments_leave_no_doubt(monkeypatch):
-    monkeypatch.setattr("rankscope.analysis.aligned.leading_docs", None)  # the runs need not be read
+    monkeypatch.setattr("rankscope.analysis.unjudged.doc_lists.packed_docs", None)  # the runs need not be read
     judged = {"q": {"a": 1, "b": 0}}
     found = effect(judged, {"q": ["b", "a"]}, {"q": ["a", "b", "x"]}, "RR@2")
     assert (found.useless, found.perfect, found.low, found.high) == (0.5, 0.5, 0.5, 0.5)

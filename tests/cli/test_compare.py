@@ -131,6 +131,38 @@ def test_judging_the_docs_of_settle_gives_a_verdict(rankscope, tmp_path):
         assert f"VERDICT   {'Use new: it is better' if grade == '1' else 'Keep old: new is worse'}" in after.out
 
 
+@pytest.mark.parametrize("settled", [False, True])
+def test_docs_to_judge_are_those_of_the_worst_case_not_of_the_tipping_point(rankscope, tmp_path, settled):
+    """All that new has is relevant: 1. The old run has 0, and 1 if both of its docs are; 1/2 where one is judged useless.
+
+    With 80 % of old's docs relevant, new is still ahead by 0.2 or more, so the verdict stands; it is settled only where
+    even the worst case leaves 0.5.
+    """
+    n = len(QUERIES)
+    useless = "".join(f"{query} 0 u1 0\n" for query in QUERIES) if settled else ""
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 d1 1\n{q} 0 d2 1\n" for q in QUERIES) + useless)
+    (tmp_path / "old.run").write_text(run_of({query: ["u1", "u2"] for query in QUERIES}))
+    (tmp_path / "new.run").write_text(run_of({query: ["d1", "d2"] for query in QUERIES}))
+    settle, files = tmp_path / "settle.csv", [tmp_path / name for name in ("qrels.txt", "old.run", "new.run")]
+    done = rankscope("compare", *files, "-m", "P@2", "--unjudged", "uncertain", "--settle", settle)
+    assert "VERDICT   Use new: it is better" in done.out
+    assert "more than 100%" not in done.out
+    rows = list(csv.DictReader(settle.read_text().splitlines()))
+    if settled:
+        assert rows == []
+        assert "settled by the worst-case bounds: no grades of unjudged docs change who is ahead" in done.err
+    else:
+        assert {(row["query"], row["doc"]) for row in rows} == {(q, d) for q in QUERIES for d in ("u1", "u2")}
+        assert f"{2 * n} docs to judge are in" in done.err
+        told = (
+            "stands by the tipping point, but it is not settled: in the worst case the difference is +0.000 to +1.000"
+        )
+        assert told in done.err
+        assert "nearly all of old's unjudged results" in " ".join(done.out.split())
+    certain = rankscope("compare", *files, "-m", "P@2", "--unjudged", "irrelevant", "--settle", settle)
+    assert "in the worst case was not worked out" in certain.err
+
+
 def test_judgments_that_were_added_are_named_with_their_counts(rankscope, tmp_path):
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d0 1\n{query} 0 d1 0\n" for query in QUERIES))
     for name, docs in {"old": ["d1", "d0"], "new": ["d0", "d2"]}.items():

@@ -44,7 +44,7 @@ def test_lenient_says_how_many_lines_were_skipped(rankscope, run_file):
     assert rankscope("convert", "bad.run", "out.csv").code == 2
     done = rankscope("convert", "bad.run", "out.csv", "--lenient")
     assert done.code == 0
-    assert "warning: 1 bad lines were skipped" in done.err
+    assert "warning: 1 bad line was skipped" in done.err
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.data.embedding_files import load_embeddings
+from rankscope.data.embedding_files import load_embeddings, write_embeddings
+from rankscope.errors import InputError
 
 ENCODER = '''
 def encode(texts):
@@ -292,3 +293,29 @@ def test_where_the_module_of_an_encoder_is_found(rankscope, letters, monkeypatch
     done = rankscope("embed", letters / "letters", "--model", "own_encoder:encode", "-o", "docs.npy")
     assert (done.code, done.err) == (0, "")
     np.testing.assert_allclose(np.load("docs.npy"), EXPECTED, atol=1e-7)
+
+
+def test_vectors_are_kept_in_a_folder_from_which_it_goes_on(rankscope, letters):
+    rankscope("embed", "letters", "--cache", "kept", "-o", "docs.npy")
+    assert np.load("docs.npy") == pytest.approx(np.array(EXPECTED))
+    (block,) = Path("kept").rglob("*.npy")
+    np.save(block, np.full((4, 3), 7, dtype=np.float32))  # so it is seen that nothing is encoded again
+    rankscope("embed", "letters", "--cache", "kept", "-o", "docs.npy")
+    assert (np.load("docs.npy") == 7).all()
+
+
+def test_vectors_are_written_part_by_part(letters):
+    matrix = np.arange(12, dtype=np.float32).reshape(6, 2)
+    ids = [f"d{i}" for i in range(6)]
+    for name in ("whole.npy", "parts.npy", "parts.npz"):
+        parts = matrix if name == "whole.npy" else iter([matrix[:4], matrix[4:4], matrix[4:]])
+        assert write_embeddings(name, ids, parts).n_dims == 2
+    assert Path("parts.npy").read_bytes() == Path("whole.npy").read_bytes()
+    for name in ("parts.npy", "parts.npz"):
+        found = load_embeddings(name)
+        assert list(found.row_of) == ids
+        assert (np.asarray(found.vectors) == matrix).all()
+    for parts, error in (([matrix[:4]], "4 vectors for 6 ids"), ([matrix[:4], np.ones((2, 3))], "3 dimensions")):
+        with pytest.raises(InputError, match=error):
+            write_embeddings("odd.npy", ids, iter(parts))
+        assert not Path("odd.npy").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rankscope as rs
-from rankscope.experiment.history import History, RunChange
+from rankscope.experiment.history_records import History, RunChange
 from rankscope.store import CollectionFacts, RunDetails, RunFacts, StoredQuery
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -11,9 +11,11 @@ import uuid
 import pytest
 
 import rankscope as rs
+from rankscope.cli.judge import ListedTask, is_meant, judged_words
 from rankscope.cli.judge_grade import FileDesk, Grading, keys_of
 from rankscope.judging.records import GradeLabel
 from rankscope.judging.session import PreferenceRequest, open_session
+from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
 
 QUERIES = {f"q{i:02}": StoredQuery(f"heart trouble {i}", {"city": "Leeds"}) for i in range(12)}
@@ -43,7 +45,7 @@ def grades(rankscope, monkeypatch):
     def type_lines(*lines, what="t", rater="ann", **more):
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
         given = ["--rater", rater] if rater else []
-        return rankscope("judge", "grade", what, *given, *more)
+        return rankscope("judge", "grade", what, *given, *more.get("flags", ()))
 
     return type_lines
 
@@ -109,7 +111,7 @@ def test_undo_gives_back_what_was_said_before(clinic, rankscope, grades):
 def test_two_raters_and_their_agreement_in_qrels(clinic, rankscope, grades):
     create(rankscope, "--overlap", "2")
     grades(*["1"] * 24, rater="ann")
-    grades(*["3"] * 24, rater="bo")
+    grades(*["3"] * 24, rater="bo", flags=["--new-rater"])
     assert "they differed on 24" in rankscope("judge", "qrels", "t", "--rule", "max", "-o", "out.txt").out
     assert {line.split()[-1] for line in (clinic / "out.txt").read_text().splitlines()} == {"3"}
     assert (
@@ -119,6 +121,86 @@ def test_two_raters_and_their_agreement_in_qrels(clinic, rankscope, grades):
     rows = list(csv.reader((clinic / "book.csv").read_text().splitlines()))
     assert rows[0] == ["query", "docid", "ann", "bo"]
     assert rows[1][2:] == ["1", "3"]
+
+
+def test_a_rater_who_is_not_known_is_not_added_by_a_typo(clinic, rankscope, grades):
+    create(rankscope)
+    rankscope("judge", "invite", "t", "Jörg")
+    refused = grades("2", rater="Jorg")
+    assert refused.code == 2
+    assert "t has no rater 'Jorg'" in refused.err
+    assert "Jörg" in refused.err
+    assert "--new-rater" in refused.err
+    with open_store(clinic) as store:
+        assert [rater.name for rater in store.raters.list(store.tasks.get("t"))] == ["Jörg"]
+    assert grades("2", rater="jörg").code == 0
+    assert grades("2", rater="1").code == 0, "a number names a rater, too"
+    assert grades("2", rater="Bo", flags=["--new-rater"]).code == 0
+    again = grades("2", rater="Bo", flags=["--new-rater"])
+    assert (again.code, "has a rater Bo already" in again.err) == (2, True)
+    shown = rankscope("judge", "show", "t").out
+    assert "rater 1, Jörg: 2 judged, not on the page" in shown
+    assert "rater 2, Bo: 1 judged, not on the page" in shown
+
+
+@pytest.mark.parametrize(("typed", "added"), [("y\n", True), ("\n", False)])
+def test_at_a_terminal_it_is_asked_whether_a_new_rater_is_meant(monkeypatch, typed, added):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    monkeypatch.setattr("sys.stdout", said := Terminal())
+    assert is_meant("t has no rater Bo. Add one") is added
+    assert said.getvalue() == "t has no rater Bo. Add one? [y/N] "
+
+
+def test_answers_to_docs_that_come_twice_are_not_called_docs(clinic, rankscope, grades):
+    """24 docs, of which a half are shown again: 36 answers."""
+    rankscope("judge", "create", "t", "old", "new", "-m", "P@2", "--pool", "settle", "--repeat-share", "0.5")
+    assert "0 of 36 answers given (12 docs are shown twice)" in grades("e").out
+
+
+def test_who_has_nothing_left_is_told_so_once(clinic, rankscope, grades):
+    create(rankscope, "--overlap", "2")
+    done = grades(*["1"] * 24).out.splitlines()[-1]
+    assert done.startswith("24 of 24 docs judged. At most 24 more judgments")
+    assert done.endswith("Nothing of that is left for you.")
+    nothing = grades("e").out
+    assert nothing.count("24 of 24 docs judged") == 1
+    shown = " ".join(rankscope("judge", "show", "t").out.split())
+    assert "10 docs have to be judged by 2 raters before there is a guess at fewer" in shown
+
+
+def test_where_nobody_is_left_to_judge_it_is_said(clinic, rankscope, grades):
+    """Two are to judge each of 24 docs. Who has judged one cannot be the second rater of it."""
+
+    def shown():
+        return " ".join(rankscope("judge", "show", "t").out.split())
+
+    nobody = "No rater is left to judge them: `rankscope judge invite 1 NAME` adds one."
+    create(rankscope, "--overlap", "2")
+    assert "rater is left" not in shown(), "nobody was invited yet, and `create` says what is next"
+    grades(*["1"] * 4)
+    assert "Too few raters are left for 24 of them, as 2 judge each doc: `rankscope judge invite 1 NAME`" in shown()
+    grades(*["1"] * 20)
+    assert nobody in shown()
+    grades("1", rater="bo", flags=["--new-rater"])
+    assert "rater is left" not in shown()
+    assert "raters are left" not in shown()
+    rankscope("judge", "revoke", "t", "bo")
+    assert nobody in shown()
+    rankscope("judge", "revoke", "t", "ann")
+    assert nobody in shown()
+
+
+def test_extending_by_nothing_is_an_error(clinic, rankscope):
+    create(rankscope)
+    refused = rankscope("judge", "extend", "t", "--overlap", "1")
+    assert (refused.code, "nothing is added: 1 rater for each doc is what t has" in refused.err) == (2, True)
+    rankscope("judge", "create", "lists", "old", "new", "--lists", "--k", "2")
+    assert "shows whole lists, which get no grades" in rankscope("judge", "extend", "lists", "--settle").err
+    assert "shows whole lists, which get no grades" in rankscope("judge", "qrels", "lists").err
 
 
 def test_invitations_stop_extend_and_revoke(clinic, rankscope, grades):
@@ -134,6 +216,134 @@ def test_invitations_stop_extend_and_revoke(clinic, rankscope, grades):
     assert "0 docs added, 3 raters for each doc" in rankscope("judge", "extend", "t", "--overlap", "3").out
     (clinic / "more.csv").write_text("query,doc\nq00,x\n")
     assert "1 doc added" in rankscope("judge", "extend", "t", "--file", "more.csv").out
+
+
+def test_docs_outside_a_task_are_said_and_added(clinic, rankscope):
+    """Of each run's first doc, x, P@2 learns nothing: y and z of twelve queries decide, and are not in the task."""
+    made = rankscope("judge", "create", "t", "old", "new", "-m", "P@2", "--k", "1", "--repeat-share", "0")
+    assert made.out.startswith("task 1, t: 12 docs of 12 queries")
+    (clinic / "in.txt").write_text("".join(f"{query} 0 x 2\n" for query in QUERIES))
+    rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "Ann")
+    shown = " ".join(rankscope("judge", "show", "t").out.split())
+    assert "24 open docs (24 of them outside the task)" in shown
+    assert "The task alone cannot settle it for certain: 24 docs outside it could turn it" in shown
+    read = json.loads(rankscope("judge", "show", "t", "--format", "json").out)
+    figures = [read[name] for name in ("n_open", "n_judgments", "n_outside", "can_be_settled", "n_queries")]
+    assert figures == [0, 0, 24, False, 12]
+    (command,) = re.findall(r"`rankscope (judge extend [^`]*)`", shown)
+    assert "t: 24 docs added" in rankscope(*command.split()).out
+    assert "Judging all 24 open docs that can move it settles it for certain" in " ".join(
+        rankscope("judge", "show", "t").out.split()
+    )
+    assert "no doc outside the task t can turn its verdict" in rankscope(*command.split()).err
+
+
+def test_settled_says_of_which_docs_it_speaks(clinic, rankscope):
+    """nDCG@1 reads x alone, which is first in both: +0 whatever it is. A doc further down would change the ideal."""
+    rankscope("judge", "create", "t", "old", "new", "-m", "nDCG@1", "--k", "1", "--repeat-share", "0")
+    (clinic / "in.txt").write_text("".join(f"{query} 0 x 2\n" for query in QUERIES))
+    rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "Ann")
+    shown = " ".join(rankscope("judge", "show", "t").out.split())
+    assert "Settled: no grade of an open doc of the task, or at rank 1 of a list, changes this." in shown
+    elsewhere = "a relevant doc further down, or in no list, would change the ideal of nDCG@1"
+    assert f"Not covered: {elsewhere}" in shown
+    read = json.loads(rankscope("judge", "show", "t", "--format", "json").out)
+    assert [read[name] for name in ("settled", "depth", "open_ideal", "n_outside")] == [True, 1, True, 0]
+    refused = rankscope("judge", "extend", "t", "--settle")
+    assert refused.code == 2
+    assert "no doc outside the task t that is at rank 1 of a list can turn its verdict" in refused.err
+    assert elsewhere in " ".join(refused.err.split())
+
+
+def test_a_measure_without_bounds_is_noted_and_shown(clinic, rankscope):
+    """ERR@2 by hand: y is worth nothing and z all there is, so new is ahead by 1/2 * 1/2 * 1/2 of each query."""
+    made = rankscope("judge", "create", "t", "old", "new", "-m", "ERR@2", "--pool", "settle", "--repeat-share", "0")
+    assert made.out.startswith("task 1, t: 36 docs of 12 queries to judge\n")
+    assert "note: what open docs could do to ERR@2 at the worst is not known" in " ".join(made.out.split())
+    rows = [f"{query} 0 {doc} {int(doc != 'y')}\n" for query in QUERIES for doc in "xyz"]
+    for n, said in ((35, "it is settled once the 1 open doc is judged."), (36, "Settled: no grade of an open doc")):
+        (clinic / "in.txt").write_text("".join(rows[:n]))
+        rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "Ann")
+        shown = " ".join(rankscope("judge", "show", "t").out.split())
+        assert "new against old: new is better. Its ERR@2 is higher by" in shown
+        assert said in shown
+    assert "higher by 0.125" in shown
+
+
+def test_grades_that_a_measure_cannot_read_lock_nobody_out(clinic, rankscope):
+    (clinic / "half.md").write_text("## Scale\n- 0 no\n- 0.5 half\n- 1 yes\n")
+    given = ("judge", "create", "t", "old", "new", "--guideline", "half.md", "--k", "2", "--repeat-share", "0")
+    refused = rankscope(*given, "-m", "P@2")
+    assert refused.code == 2
+    (works,) = re.findall(r"such as (P\S*);", " ".join(refused.err.split()))
+    assert rankscope(*given, "-m", works).code == 0
+    with open_store(clinic) as store:
+        task = store.tasks.get("t")
+        plan = replace(task.plan, measure="P@2")  # as a store from before it was refused has it
+        store.tasks.extend(task, (), plan=plan)
+    (clinic / "in.txt").write_text("".join(f"{query} 0 {doc} 0.5\n" for query in QUERIES for doc in "xyz"))
+    assert rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "Ann").code == 0
+    shown = rankscope("judge", "show", "t")
+    assert shown.code == 0
+    assert "36 of 36 docs judged" in shown.out
+    assert "rater 1, Ann: 36 judged" in shown.out
+    assert "There is no verdict: P@2 needs whole grades" in " ".join(shown.out.split())
+    assert rankscope("judge", "agreement", "t").code == 0
+    assert rankscope("judge", "qrels", "t").code == 0
+
+
+def test_a_scale_below_one_has_its_numbers_in_compare_as_well(clinic, rankscope):
+    """nDCG@2 by hand: x is worth half of what there is at most, z all of it; so old has 0.5 / (1 + 0.5 / log2 3) = 0.380
+    and new (0.5 + 1 / log2 3) / (1 + 0.5 / log2 3) = 0.860, which is 0.4796 more."""
+    (clinic / "small.md").write_text("## Scale\n- 0 no\n- 0.25 some\n- 0.5 all\n")
+    rankscope("judge", "create", "t", "old", "new", "--guideline", "small.md", "--k", "2", "-m", "nDCG@2")
+    grade = {"x": 0.25, "y": 0, "z": 0.5}
+    (clinic / "in.txt").write_text("".join(f"{query} 0 {doc} {grade[doc]}\n" for query in QUERIES for doc in "xyz"))
+    rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "Ann")
+    assert "nDCG@2 is higher by 0.4796" in " ".join(rankscope("judge", "show", "t").out.split())
+    assert "+0.4796" in rankscope("judge", "agreement", "t").out
+    made = rankscope("judge", "qrels", "t", "-o", "out.txt").out
+    export, compare = (line.split()[1:] for line in made.splitlines() if line.startswith("    rankscope "))
+    assert compare[compare.index("--min-rel") + 1] == "0.25"
+    rankscope(*export)
+    files = [str(next(clinic.glob(word))) if "*" in word else word for word in compare]
+    assert "0.4796" in rankscope(*files).out
+
+
+def test_the_most_raters_of_a_doc_are_named(clinic, rankscope):
+    create(rankscope)
+    refused = rankscope("judge", "extend", "t", "--overlap", "1000000")
+    assert (refused.code, "the number of raters of each doc (1000000) is from 1 to 1,000" in refused.err) == (2, True)
+
+
+def test_compare_on_the_qrels_of_a_task_has_its_numbers(clinic, rankscope):
+    """z is relevant for three of twelve queries: by P@2 +0.5 on each, which is 1.5 / 12, and 1.5 / 3 of those judged."""
+    create(rankscope)
+    rows = "".join(f"q0{i} 0 y 0\nq0{i} 0 z 2\n" for i in range(3))
+    (clinic / "in.txt").write_text(rows)
+    rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "Ann")
+    made = rankscope("judge", "qrels", "t", "-o", "out.txt").out
+    told = " ".join(made.split())
+    assert "As `judge show` has it: new +0.125 against old (n = 12)." in told
+    assert "`compare` leaves out queries that qrels do not have, and says new +0.500 against old (n = 3)." in told
+    export, compare = (line.split()[1:] for line in made.splitlines() if line.startswith("    rankscope "))
+    assert rankscope(*export).code == 0
+    files = [str(next(clinic.glob(word))) if "*" in word else word for word in compare]
+    assert "+0.125" in rankscope(*files).out
+    assert "higher by 0.125" in " ".join(rankscope("judge", "show", "t").out.split())
+
+
+def test_lists_get_no_grades_and_settle_nothing(clinic, rankscope):
+    rankscope("judge", "create", "l", "old", "new", "--lists", "-m", "P@2")
+    shown = rankscope("judge", "show", "l").out
+    assert "1 rater for each query, blind\n" in shown
+    assert "Lists get no grades, so nothing is settled by them; `rankscope judge flags 1`" in " ".join(shown.split())
+    assert "settles it for certain" not in shown
+
+
+def test_large_numbers_have_separators():
+    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 1203, 1001, 2, 3, "2026-01-01")
+    assert judged_words(many) == "1,203 of 1,406 docs judged (1,001 by 2 raters)"
 
 
 def test_a_name_is_that_of_one_rater_and_links_are_renewed(clinic, rankscope):
@@ -271,3 +481,42 @@ def test_what_would_command_a_terminal_is_seen(tmp_path):
     assert "\\x1b[2J heart" in shown
     assert "\x1b[1mheart\x1b[0m" in shown
     assert "\x1b]" not in shown
+
+
+def model_lines(path):
+    """Write what a model says: x and z are relevant for all queries."""
+    source = {"kind": "judge", "name": "grader", "model": "gpt 5"}
+    said = [
+        {"query": query, "doc": doc, "grade": 2.0 * (doc != "y"), "source": source}
+        for query in QUERIES
+        for doc in "xyz"
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in said))
+
+
+def test_labels_of_a_model_are_taken_in_and_audited(clinic, rankscope):
+    model_lines(clinic / "model.jsonl")
+    taken = rankscope("judge", "import", "model.jsonl")
+    assert taken.code == 0, taken.err
+    assert taken.out == (
+        "model.jsonl (judgments): 36 judgments (36 grades), 36 of them new\n"
+        "labels of a model: --judge-qrels 'gpt 5' audits them\n"
+    )
+    made = rankscope("judge", "create", "a", "old", "new", "-m", "P@2", "--pool", "audit", "--judge-qrels", "gpt 5")
+    # x, y and z of every query: P@2 reads two docs of each list, though more are usual
+    assert made.out.startswith("task 1, a: 36 docs of 12 queries to judge\n")
+    same = rankscope("judge", "create", "b", "old", "new", "-m", "P@1", "--pool", "audit", "--judge-qrels", "gpt 5")
+    assert (same.code, "there is nothing to judge" in same.err) == (2, True)
+    lost = rankscope("judge", "create", "c", "old", "new", "--pool", "audit", "--judge-qrels", "gpd")
+    assert (lost.code, "a file of labels can be named, too" in lost.err) == (2, True)
+
+
+@pytest.mark.parametrize(("name", "called"), [("model.jsonl", "'gpt 5'"), ("labels.txt", "labels")])
+def test_labels_of_a_model_are_named_as_a_file(clinic, rankscope, name, called):
+    model_lines(clinic / "model.jsonl")
+    (clinic / "labels.txt").write_text("".join(f"{query} 0 z 2\n" for query in QUERIES))
+    made = rankscope("judge", "create", "a", "old", "new", "-m", "P@2", "--pool", "audit", "--judge-qrels", name)
+    assert made.code == 0, made.err
+    first, second, _ = made.out.split("\n", 2)
+    assert first == f"the labels of {name} are kept as those of a model: --judge-qrels {called}"
+    assert second == "task 1, a: 36 docs of 12 queries to judge"

@@ -11,7 +11,7 @@ import pytest
 import pytrec_eval
 
 import rankscope as rs
-from rankscope.experiment.history import History
+from rankscope.experiment.history_records import History
 from rankscope.records import from_json
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -12,7 +12,7 @@ from rankscope.comparison.compare import compare_scores
 from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning
 from rankscope.measures.score_files import read_scores
 from rankscope.report.comparison import report_of
-from rankscope.report.comparison_json import comparison_table, json_schema, json_text
+from rankscope.report.comparison_json import comparison_table, json_schema
 from rankscope.report.render import render
 from rankscope.report.table import to_csv
 
@@ -207,7 +207,7 @@ def test_the_measure_that_decides_is_always_measured():
 
 def test_the_record_follows_its_schema_and_holds_no_nan():
     found = rs.compare(qrels_for(QUERIES), {"even": EVEN, "better": BETTER}, "RR@10 P@1", by="kind", queries=ATTRIBUTES)
-    record = json.loads(json_text(found))
+    record = json.loads(found.to_json())
     jsonschema.Draft202012Validator(json_schema()).validate(record)
     assert record == json.loads(json.dumps(found.to_dict()))
     primary = record["groups"][0]["comparisons"][0]

@@ -18,7 +18,6 @@ from rankscope.errors import InputError
 from rankscope.records import from_json, json_schema, to_json
 from rankscope.report.comparison import report_of
 from rankscope.report.comparison_json import json_schema as published_schema
-from rankscope.report.comparison_json import json_text
 from rankscope.report.render import render
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankscope.errors.RankscopeWarning")
@@ -69,10 +68,10 @@ def test_a_margin_of_which_a_record_does_not_say_whose_it_is_is_nobodys():
 def test_a_comparison_is_read_back_equal(options):
     qrels, runs = data()
     found = rs.compare(qrels, runs, "nDCG@5 AP RR@10", **options)
-    text = json_text(found)
+    text = found.to_json()
     again = from_json(Comparison, text)
     assert again == found
-    assert json_text(again) == text
+    assert again.to_json() == text
     jsonschema.Draft202012Validator(published_schema()).validate(json.loads(text))
     with pytest.raises(InputError, match="no scores of queries"):
         report_of(again)
@@ -169,3 +168,21 @@ def test_the_verdict_codes_have_words():
     from rankscope.comparison.verdict import WORDS
 
     assert set(get_args(Code)) == set(WORDS)
+
+
+def test_json_that_is_written_piece_by_piece_is_that_of_the_whole_record(monkeypatch):
+    monkeypatch.setattr("rankscope.comparison.records.PAIRS_IN_A_PIECE", 2)
+    several = rs.compare(*data(4), all_pairs=True, queries=ATTRIBUTES, n_resamples=99)
+    one = rs.compare(*data(2), n_resamples=99)
+    assert [len(group.comparisons) > 2 for group in several.groups] == [True, True]
+    for comparison in (several, one):
+        whole = json.dumps(json.loads(to_json(comparison, indent=None)), indent=1, ensure_ascii=False) + "\n"
+        assert comparison.to_json() == whole
+    without = msgspec.structs.replace(one, groups=(msgspec.structs.replace(one.groups[0], comparisons=()),))
+    assert without.to_json() == json.dumps(without.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+
+def test_ids_that_are_no_text_are_written_piece_by_piece_too():
+    runs = {"a": {"q\udcff": {"d": 1.0}}, "b\udc80": {"q\udcff": {"d": 1.0}}}
+    comparison = rs.compare({"q\udcff": {"d": 1}}, runs, n_resamples=99)
+    assert Comparison.from_json(comparison.to_json().encode()) == comparison

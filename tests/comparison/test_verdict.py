@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.comparison.pairs import Contest, compare_contests
-from rankscope.comparison.records import DifferenceInterval, JudgedShares, UnjudgedCheck
+from rankscope.comparison.records import Bounds, DifferenceInterval, JudgedShares, UnjudgedCheck
 from rankscope.comparison.request import Settings
 from rankscope.comparison.verdict import VerdictContext, decide, decimals, interval_words, verdict_of
 from rankscope.records import replace
@@ -27,10 +27,11 @@ def pair_of(differences, **options):
     return run_contest(differences, **options).result
 
 
-def verdict(differences, known=None, unjudged=None, **options):
+def verdict(differences, known=None, unjudged=None, bounds=None, **options):
     found = run_contest(differences, **options)
     known = replace(known or VerdictContext(), without_top_unit=found.without_top_unit)
-    return verdict_of(replace(found.result, unjudged=unjudged, judged=JUDGED if unjudged else None), known)
+    judged = JUDGED if unjudged else None
+    return verdict_of(replace(found.result, unjudged=unjudged, judged=judged, bounds=bounds), known)
 
 
 # differences made so that the interval lies where the rule wants it
@@ -145,12 +146,21 @@ def test_unjudged_docs_weaken_a_verdict_step_by_step():
     )
 
 
-def test_a_verdict_that_stands_says_what_it_survives():
-    (caution,) = verdict(STEADY + 0.05, unjudged=check("stands", tipping_point_known=True)).cautions
-    assert caution == (
-        "Unjudged: 12% of B's first 10 results, 3% of A's. No share of relevant docs among A's unjudged results could "
-        "reverse the difference."
-    )
+@pytest.mark.parametrize(
+    ("bounds", "tipping_point", "said"),
+    [
+        (None, None, "Even if all of A's unjudged results were relevant, with grades like those of judged docs, it would not be reversed."),
+        ((-0.01, 0.2), None, "Even if all of A's unjudged results were relevant, with grades like those of judged docs, it would not be reversed; in the worst case it could be."),
+        ((0.01, 0.2), None, "No grades of unjudged docs could reverse the difference, not even in the worst case."),
+        ((-0.01, 0.2), 0.998, "It would take nearly all of A's unjudged results being relevant, with grades like judged docs, to reverse it. (Of its judged ones 44% are; unjudged docs are usually about half as often relevant.)"),
+    ],
+)  # fmt: skip
+def test_a_verdict_that_stands_says_what_it_survives(bounds, tipping_point, said):
+    """What no share of relevant docs reverses, the worst case may: more than all of them cannot be asked for."""
+    known = None if bounds is None else Bounds(*bounds, useless=0.05, perfect=0.05)
+    given = check("stands", tipping_point_known=True, tipping_point=tipping_point)
+    (caution,) = verdict(STEADY + 0.05, unjudged=given, bounds=known).cautions
+    assert caution == f"Unjudged: 12% of B's first 10 results, 3% of A's. {said}"
 
 
 def test_practically_the_same_is_not_safe_where_unjudged_docs_could_leave_the_margin():

@@ -50,8 +50,8 @@ def test_the_same_line_twice_is_one_judgment(save):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"uuid": "7"}, "one of them cannot be read"),
-        ({"at": "yesterday"}, "one of them cannot be read"),
+        ({"uuid": "7"}, "cannot be read"),
+        ({"at": "yesterday"}, "cannot be read"),
         ({"query": ""}, "no query or no doc"),
         ({"flag": False}, "it says nothing"),
         ({"grade": 1, "status": "cannot_tell"}, "has a grade, but its status is cannot_tell"),

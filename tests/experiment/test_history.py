@@ -135,7 +135,7 @@ def test_a_history_with_hardly_any_memory_is_the_same(store, monkeypatch):
     first, second, third = three_runs(store)
     with rs.open_store(store.location.path, read_only=True) as reader:  # in which nothing is kept
         usual = history_of(reader)
-        monkeypatch.setattr("rankscope.experiment.history.KEPT_ROWS", 1)
+        monkeypatch.setattr("rankscope.experiment.stored_scoring.KEPT_ROWS", 1)
         assert history_of(reader) == usual
     assert [(one.before, one.after, one.difference) for one in usual.changes] == [
         (second.number, third.number, -0.5),

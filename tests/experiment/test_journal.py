@@ -326,11 +326,11 @@ class TestLocks:
         taken = journals.lock
         n_calls = []
 
-        def lock_late(stream, where):
+        def lock_late(stream, where, **options):
             if not n_calls:
                 where.unlink()
             n_calls.append(where)
-            taken(stream, where)
+            taken(stream, where, **options)
 
         monkeypatch.setattr(journals, "lock", lock_late)
         with Journal(path, about=ABOUT) as journal:

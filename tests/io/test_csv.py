@@ -95,7 +95,10 @@ def test_a_table_without_a_header_says_what_it_found(write_file):
         read_run(write_file("q1,d1,0.5\nq1,d2,0.4\n"))
     with pytest.raises(FormatError, match=r"its columns are q1, d1, 0\.5") as raised:
         read_run(write_file("q1\td1\t0.5\nq1\td2\t0.4\n"))
-    assert raised.value.hint == "name the columns, e.g. --columns query=NAME,doc=NAME,score=NAME"
+    assert (
+        raised.value.hint
+        == "say which columns they are: --run-columns query=NAME,doc=NAME,score=NAME (with convert --columns), or rename them"
+    )
 
 
 @pytest.mark.parametrize("header", ["query,doc,score,score", "query,doc,score,Score"])

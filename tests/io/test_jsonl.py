@@ -71,7 +71,7 @@ def test_bad_lines(write_file):
 def test_a_first_row_without_the_columns_is_a_format_error(write_file):
     with pytest.raises(FormatError, match="has no column for query and doc; its columns are a, b") as raised:
         read_run(write_file('{"a": 1, "b": 2, "score": 3}\n'))
-    assert raised.value.hint.startswith("name the columns, e.g. --columns query=NAME")
+    assert raised.value.hint.startswith("say which columns they are: --run-columns query=NAME")
 
 
 def test_the_other_kind_is_recognised(write_file):

@@ -7,9 +7,13 @@ import math
 import pytest
 import sqlalchemy as sa
 
-from rankscope.judging.agreement import AgreementReport, CountOf, agreement_of, alpha_number
+from rankscope.data.judgments import JudgmentSource, SingleJudgment
+from rankscope.judging.agreement import AgreementReport, CountOf, agreement_of, alpha_number, pairs_sentence
+from rankscope.judging.settling import settling_of
+from rankscope.judging.tasks import change_guideline
+from rankscope.records import replace
 from rankscope.store.schema import rater as rater_table
-from small_task import small_task
+from small_task import GUIDELINE, small_task
 
 TRUE = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
 TURNED = {"d0": 0, "d1": 0, "d2": 1, "d3": 3}
@@ -42,6 +46,10 @@ def test_raters_who_agree(tmp_path):
     assert found.headline == (
         "The verdict does not depend on the rater: 2 of 2 find new better than old. Agreement is reliable (alpha 1.00)."
     )
+    assert pairs_sentence([verdict, replace(verdict, b="third")]) == (
+        "The verdict on new against old does not depend on the rater: 2 of 2 find new better than old. "
+        "The verdict on third against old does not depend on the rater: 2 of 2 find third better than old."
+    )
     assert found.hardest == ()
     assert AgreementReport.from_json(found.to_json()) == found
 
@@ -71,6 +79,9 @@ def test_a_rater_who_sees_the_opposite_lowers_the_verdict(tmp_path):
     assert found.alpha.value < 0
     assert "Raters do not agree" in found.headline
     assert found.apart.n == 24  # in each query, the docs of 3 and 0
+    assert "see the hardest docs and the guideline" in found.headline
+    assert "see the hardest queries and the guideline" in replace(found, hardest=()).headline
+    assert "): see the guideline." in replace(found, hardest=(), hardest_queries=()).headline
     assert len(found.hardest) == 24
     assert found.hardest[0].steps == 3
     assert set(found.hardest[0].grades) == {"ada", "bo"}
@@ -346,6 +357,20 @@ def test_an_audit_has_its_looks(tmp_path):
     assert found.alpha.value == 1
 
 
+def test_an_audit_of_few_queries_has_the_looks_that_show_has(tmp_path):
+    with small_task(tmp_path, pool="audit") as made:
+        items = made.store.tasks.items(made.task)
+        audited = [replace(item, number=0, purpose="audit") for item in items]
+        plan = replace(made.task.plan, looks=(5, 20, 40))
+        made.task = made.store.tasks.add(
+            "u", collection="doctors", plan=plan, guideline=made.task.guideline, items=audited
+        )
+        made.grade("ada", TRUE)
+        shown, found = settling_of(made.store, made.task), agreement_of(made.store, made.task)
+    assert shown.look.looks == (5, 12)
+    assert "looked at after 5 and 12 queries only" in found.details[0]
+
+
 def test_labels_known_before_stand_beside_the_grades(tmp_path):
     """Only d0 is graded, and by both; what was known of the others decides where it lies among them."""
     known = {f"q{i:02}": {"d1": 3, "d2": 0, "d3": 0, "d0": 0} for i in range(12)}
@@ -369,3 +394,45 @@ def test_of_a_gold_doc_raters_have_grades_of_their_own(tmp_path):
         (pair,) = agreement_of(made.store, made.task).verdicts.pairs
     assert pair.lines[1].delta == pytest.approx(-0.5065, abs=5e-5)
     assert pair.main.delta > 0  # d0 is 3 for certain, and the lower of 0 and 1, or 3, is 0
+
+
+def test_versions_of_the_guideline_are_counted_once_with_the_present_one(tmp_path):
+    """What came from a file names no text; a changed text is a version before and after anybody follows it."""
+    with small_task(tmp_path) as made:
+        source = {"grade": 1.0, "task": str(made.task.number), "collection": "doctors"}
+        person = JudgmentSource("person", id=made.rater("ada").id)
+        made.store.judgments.add(SingleJudgment(query="q00", doc="d0", source=person, **source))
+        assert agreement_of(made.store, made.task).n_guidelines == 1
+        made.say("bo", "q00", "d0", grade=2.0)
+        assert agreement_of(made.store, made.task).n_guidelines == 1
+        made.task = change_guideline(made.store, made.task, f"Look twice.\n{GUIDELINE}")
+        found = agreement_of(made.store, made.task)
+        assert found.n_guidelines == 2
+        assert "The guideline has had 2 versions so far" in " ".join(found.details)
+        made.say("bo", "q00", "d1", status="cannot_tell", note="doc unclear")
+        assert agreement_of(made.store, made.task).n_guidelines == 2
+
+
+def test_raters_of_lists_are_compared_answer_by_answer(tmp_path):
+    """By hand: of q00 to q04 both said something; q00 and q01 alike, also with sides swapped, q02 and q03 not.
+
+    Of q04 bo cannot tell, and q05 only ada has compared.
+    """
+    said = {
+        "ada": [("old", "new", 1), ("old", "new", 0), ("old", "new", 2), ("old", "new", 0), ("old", "new", 1)],
+        "bo": [("new", "old", -2), ("new", "old", 0), ("old", "new", -1), ("new", "old", 1), ("old", "new", None)],
+    }
+    with small_task(tmp_path, mode="lists") as made:
+        for name, answers in said.items():
+            for i, (left, right, value) in enumerate(answers):
+                made.prefer(name, f"q{i:02}", left, right, value)
+        made.prefer("ada", "q05", "old", "new", 1)
+        found = agreement_of(made.store, made.task)
+    both = found.preferences
+    assert (both.n, both.n_raters, both.n_queries) == (11, 2, 6)
+    assert (both.twice, both.same) == (CountOf(4, 6), CountOf(2, 4))
+    assert [(pair.first, pair.second, pair.same) for pair in both.pairs] == [("ada", "bo", CountOf(2, 4))]
+    assert found.details == ()
+    assert AgreementReport.from_json(found.to_json()) == found
+    with small_task(tmp_path / "docs") as made:
+        assert agreement_of(made.store, made.task).preferences is None

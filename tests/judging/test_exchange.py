@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import operator
+import uuid
 
 import pytest
 import sqlalchemy as sa
@@ -19,9 +20,10 @@ from rankscope.data.judgments import (
     write_judgments,
 )
 from rankscope.data.tasks import TaskItem, TaskPlan, again_name
-from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
 from rankscope.judging.agreement import agreement_of
-from rankscope.judging.exchange import export_judgments, format_of, import_judgments
+from rankscope.judging.exchange import export_judgments, format_of, import_judgments, judge_qrels_in
+from rankscope.judging.opinions import opinions_of
 from rankscope.judging.settling import settling_of
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
@@ -139,6 +141,28 @@ def test_a_table_goes_out_and_in_again(store, task, tmp_path):
     assert (found["=d3"].grade, found["=d3"].note, found["=d3"].source.id) == (1.0, '=1+1, "no"', "Ann, B.")
     assert found["d2"].choice
     assert (found["d1"].status, found["d1"].note) == ("cannot_tell", "query unclear")
+
+
+def test_a_table_of_grades_by_several_raters_keeps_them_apart(store, task, tmp_path):
+    path = tmp_path / "grades.csv"
+    path.write_text("query,doc,grade,rater\nq1,d1,2,Ann\nq1,d1,0,Bo\nq2,d2,1,Ann\n")
+    taken = import_judgments(store, path, collection="c", task=task)
+    assert (taken.format, taken.n_grades) == ("table", 3)
+    names = {rater.id: rater.name for rater in store.raters.list(task)}
+    said = {(names[each.judgment.source.id], each.judgment.query): each.judgment.grade
+            for each in store.judgments.current("c", task=str(task.number))}  # fmt: skip
+    assert said == {("Ann", "q1"): 2.0, ("Bo", "q1"): 0.0, ("Ann", "q2"): 1.0}
+
+
+@pytest.mark.parametrize("note", ["  both ends  ", "\ttab", "\u2028line", "two\nlines", " "])
+def test_notes_go_out_and_come_back_to_the_last_blank(store, tmp_path, note):
+    person = JudgmentSource("person", id="ann")
+    said = SingleJudgment(query="q1", doc="d1", grade=1.0, flag=True, note=note, source=person, collection="c")
+    store.judgments.add([with_uuid(said)])
+    export_judgments(store, tmp_path / "out.csv", collection="c")
+    with rs.open_store(tmp_path / "other.db", create=True) as other:
+        import_judgments(other, tmp_path / "out.csv", collection="c")
+        assert [each.judgment.note for each in other.judgments.list("c")] == [note]
 
 
 def test_exports_name_raters_and_have_ids_beside_the_names(store, task, tmp_path):
@@ -433,3 +457,195 @@ def test_five_raters_go_out_and_come_back_the_same(tmp_path, form, rule):
 
 
 KINDS = {"jsonl": "judgments", "csv": "table", "quepid": "quepid"}
+
+
+def prefer_all(made):
+    """Two raters with notes that a table must not change, sides swapped for some, and lists that nobody can tell."""
+    for i, query in enumerate(made.queries):
+        made.prefer("=Ann, A.", query, "old", "new", i % 5 - 2)
+        if i % 2:
+            made.prefer("=Ann, A.", query, "new", "old", 1, again=True)
+        made.prefer("Bo", query, "new", "old", None if i == 3 else 1)
+    for each, note in zip(made.store.preferences.list()[:3], (' "=1+1,\n ', "<b>x</b>", "'quoted"), strict=True):
+        more = {"note": note, "at": "2026-01-02T03:04:05+00:00", "seconds": 0.1 + 0.2}
+        made.store.preferences.add(replace(each.preference, uuid=str(uuid.uuid4()), **more))
+
+
+def preferences_held(made):
+    called = {rater.id: rater.name for rater in made.store.raters.list(made.task)}
+    found = [each.preference for each in made.store.preferences.list()]
+    states = {(each.task, each.rater, each.query): replace(each, uuid="", rater=called[each.rater]) for each in found}
+    return sorted(states.values(), key=repr)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_preferences_go_out_and_come_back_the_same(tmp_path, form):
+    path = tmp_path / f"said.{form}"
+    with five_raters(tmp_path / "first", n_queries=12, mode="lists") as first:
+        prefer_all(first)
+        first.say("Bo", "q00", "d3", flag=True, note="wrong city")
+        said, before = preferences_held(first), opinions_of(first.store, first.task)
+        n = export_judgments(first.store, path, collection="doctors", task=first.task)
+        assert n == 31  # 12 of each rater, 6 with sides swapped, and a flag
+        again = import_judgments(first.store, path, collection="doctors", task=first.task)
+        assert (again.n_preferences, preferences_held(first)) == (30, said)
+        assert len(first.store.preferences.list()) == 33  # three were said twice before
+    with five_raters(tmp_path / "second", n_queries=12, mode="lists") as second:
+        taken = import_judgments(second.store, path, collection="doctors", task=second.task)
+        assert (taken.n, taken.n_new, taken.n_preferences, taken.n_flags, taken.notes) == (31, 31, 30, 1, ())
+        assert preferences_held(second) == said
+        after = opinions_of(second.store, second.task)
+        assert (after.preferences, after.flags.share) == (before.preferences, before.flags.share)
+        assert import_judgments(second.store, path, collection="doctors", task=second.task).n_new == 0
+        assert len(second.store.preferences.list()) == 30
+
+
+def test_preferences_of_other_lists_and_of_no_task_are_said(tmp_path):
+    path = tmp_path / "said.csv"
+    path.write_text("query,left,right,preference,rater\nq00,old,new,2,Ann\nq00,old,newer,1,Ann\nq99,old,new,1,Ann\n")
+    with five_raters(tmp_path / "first", mode="lists") as made:
+        taken = import_judgments(made.store, path, collection="doctors", task=made.task)
+        assert (taken.format, taken.n_preferences) == ("table", 1)
+        (note,) = taken.notes
+        assert note == (
+            "2 preferences for queries or lists outside the task left out, such as old against newer for q00"
+        )
+        (held,) = made.store.preferences.list()
+        assert (held.preference.value, held.preference.left) == (2, "old")
+        with pytest.raises(InputError, match=r"holds no judgment that can be taken.*\n.*3 preferences left out"):
+            import_judgments(made.store, path, collection="doctors")
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("q00,old,new,3", "its value 3 is not one of"),
+        ("q00,old,new,0.5", "preference"),
+        ("q00,old,new,", "its value is None, and its status ok"),
+        ("q00,old,old,1", "the same list twice"),
+        ("q00,old,,1", "fewer than two lists"),
+    ],
+)
+def test_what_is_no_preference_is_an_error_with_its_line(tmp_path, row, problem):
+    path = tmp_path / "said.csv"
+    path.write_text(f"query,left,right,preference\nq00,old,new,1\n{row}\n")
+    with five_raters(tmp_path / "first", mode="lists") as made, pytest.raises(RankscopeError, match=problem) as error:
+        import_judgments(made.store, path, collection="doctors", task=made.task)
+    assert f"{path}:3" in str(error.value)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_what_was_said_of_docs_shown_twice_goes_out_and_comes_back(tmp_path, form):
+    """Ann is shown three docs twice, and says the same of two of them."""
+    path = tmp_path / f"judged.{form}"
+    twice = [("q00", "d0", 1.0), ("q00", "d1", 2.0), ("q01", "d0", 0.0)]
+    with five_raters(tmp_path / "first", n_queries=4) as first:
+        first.grade("Ann", {"d0": 1.0, "d1": 2.0, "d2": 0.0, "d3": 3.0})
+        for query, doc, grade in twice:
+            first.say("Ann", query, doc, grade=grade, again=True)
+        (ann,) = agreement_of(first.store, first.task).raters
+        assert export_judgments(first.store, path, collection="doctors", task=first.task) == 19
+        assert export_judgments(first.store, tmp_path / "q.txt", collection="doctors", task=first.task) == 16
+    assert (ann.own.n, ann.own.of) == (2, 3)
+    with five_raters(tmp_path / "second", n_queries=4) as second:
+        second.store.tasks.add(
+            "other", collection="doctors", plan=second.task.plan, guideline=second.task.guideline,
+            items=second.store.tasks.items(second.task),
+        )  # fmt: skip
+        second.task = second.store.tasks.get("other")
+        taken = import_judgments(second.store, path, collection="doctors", task=second.task)
+        assert (taken.n, taken.n_new, taken.notes) == (19, 19, ())
+        assert agreement_of(second.store, second.task).raters[0].own == ann.own
+        assert len(second.store.judgments.current("doctors", task=str(second.task.number))) == 16
+        assert import_judgments(second.store, path, collection="doctors", task=second.task).n_new == 0
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_what_was_said_of_lists_does_not_go_into_a_task_of_docs(tmp_path, form):
+    path = tmp_path / f"said.{form}"
+    with five_raters(tmp_path / "first", mode="lists") as first:
+        prefer_all(first)
+        first.say("Bo", "q00", "d3", choice=True)
+        export_judgments(first.store, path, collection="doctors", task=first.task)
+    with five_raters(tmp_path / "second") as second:
+        with pytest.raises(InputError, match="no judgment that can be taken") as refused:
+            import_judgments(second.store, path, collection="doctors", task=second.task)
+        assert refused.value.hint == (
+            "30 preferences and 1 judgment of a task of lists left out, as hearts shows docs one by one"
+        )
+        assert second.store.raters.list(second.task) == ()
+        assert second.store.judgments.list() == second.store.preferences.list() == ()
+
+
+HALF = "\ud800x\x00"
+WHOLE = "\ufffdx\ufffd"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_note_that_is_no_text_is_replaced_where_it_enters_and_where_it_leaves(store, tmp_path, form):
+    path, out = tmp_path / "in.jsonl", tmp_path / f"out.{form}"
+    ann = {"kind": "person", "id": "ann"}
+    path.write_text(json.dumps({"query": "q1", "doc": "d1", "flag": True, "note": HALF, "source": ann}) + "\n")
+    taken = import_judgments(store, path, collection="c")
+    assert taken.notes == ("1 note with bytes or characters that are no text: these are \ufffd now",)
+    assert store.judgments.list()[0].judgment.note == WHOLE
+    assert import_judgments(store, path, collection="c").n_new == 0
+    # one that was stored before
+    kept = SingleJudgment(query="q2", doc="d1", flag=True, note=HALF, source=JudgmentSource("person", id="bo"))
+    store.judgments.add(kept, collection="c")
+    assert export_judgments(store, out, collection="c") == 2
+    with open_store(tmp_path / "other.db", create=True) as other:
+        import_judgments(other, out, collection="c")
+        assert [each.judgment.note for each in other.judgments.list()] == [WHOLE, WHOLE]
+
+
+def test_a_note_is_as_long_as_on_the_page(store, tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text(f"query,doc,flag,note\nq1,d1,yes,{'a' * 2000}\n")
+    assert import_judgments(store, path, collection="c").n_flags == 1
+    path.write_text(f"query,doc,flag,note\nq1,d1,yes,{'a' * 2001}\n")
+    with pytest.raises(InputError, match="the note on doc 'd1' for query 'q1' has 2,001 characters"):
+        import_judgments(store, path, collection="c")
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-3"])
+def test_a_time_that_is_none_is_refused_and_never_written(store, tmp_path, seconds):
+    path = tmp_path / "in.csv"
+    path.write_text(f"query,doc,grade,note,seconds\nq1,d1,1,,{seconds}\n")
+    with pytest.raises(FormatError, match=r"in\.csv:2: it took .* seconds, which is no time"):
+        import_judgments(store, path, collection="c")
+    odd = SingleJudgment(query="q1", doc="d1", grade=1.0, seconds=float(seconds), source=SOMEBODY)
+    assert "seconds" not in judgment_record(odd)
+
+
+def test_labels_of_a_model_become_qrels_of_a_judge(store, tmp_path):
+    path = tmp_path / "model.jsonl"
+    write_judgments([model_line(), model_line(doc="d2", grade=0.0)], path)
+    assert import_judgments(store, path, collection="c").judge_qrels == ("m-1",)
+    found = store.qrels.find("m-1")
+    assert (found.kind, found.facts["collection"]) == ("judge", "c")
+    assert store.qrels.judgments(found).judged == {"q1": {"d1": 2.0, "d2": 0.0}}
+    import_judgments(store, path, collection="c")
+    assert len(store.qrels.list()) == 1
+    write_judgments([model_line(doc="d2", grade=1.0, at="2026-02-01T00:00:00+00:00")], path)
+    import_judgments(store, path, collection="c")
+    newest = store.qrels.find("m-1")
+    assert newest.number > found.number
+    assert store.qrels.judgments(newest).judged == {"q1": {"d1": 2.0, "d2": 1.0}}
+
+
+def test_labels_of_a_model_never_take_the_name_of_others(store, tmp_path):
+    store.qrels.add(rs.Qrels({"q1": {"d1": 1}}), name="m-1")
+    write_judgments([model_line()], tmp_path / "model.jsonl")
+    assert import_judgments(store, tmp_path / "model.jsonl", collection="c").judge_qrels == ("m-1 on c",)
+    assert store.qrels.find("m-1").kind == "people"
+
+
+def test_a_file_of_qrels_can_be_the_labels_of_a_model(store, tmp_path):
+    (tmp_path / "gpt.txt").write_text("q1 0 d1 2\n")
+    kept = judge_qrels_in(store, tmp_path / "gpt.txt", collection="c")
+    assert (kept.name, kept.kind) == ("gpt", "judge")
+    assert judge_qrels_in(store, tmp_path / "gpt.txt", collection="c") == kept
+    (tmp_path / "people.csv").write_text("query,doc,grade,flag\nq1,d1,2,\n")
+    with pytest.raises(InputError, match="should hold the labels of one model, and holds none of a model"):
+        judge_qrels_in(store, tmp_path / "people.csv", collection="c")

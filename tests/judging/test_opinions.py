@@ -6,8 +6,11 @@ import pytest
 
 import rankscope as rs
 from rankscope.judging.agreement import CountOf
-from rankscope.judging.opinions import OpinionReport, opinions_of, outcome_of, percent_of
+from rankscope.judging.opinions import OpinionReport, opinions_of, outcome_of, rate_text
 from rankscope.records import replace
+from rankscope.report.document import Estimates
+from rankscope.report.opinions import opinions_report
+from rankscope.report.render import render
 from small_task import small_task
 
 GRADES = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
@@ -32,7 +35,7 @@ def test_win_rate_of_choices(tmp_path):
     assert pair.code == expected.verdict.code == "cannot_tell"
     assert pair.low <= 0.5 < pair.high
     assert pair.text.startswith(
-        "By choices, one cannot tell whether new or old is better. new's win rate against old is 75% (95% CI"
+        "By choices, one cannot tell whether new or old is better. The win rate of new against old is 75.0% (95% CI"
     )
     assert pair.text.endswith("on 12 queries: of 12 choices, new has 9 at a better rank, old 3.")
     old, new = found.choices.systems
@@ -71,8 +74,8 @@ def test_few_queries_and_choices_of_one_kind(tmp_path):
         (pair,) = opinions_of(made.store, made.task).choices.pairs
     assert (pair.code, pair.rate) == ("too_few", 1)
     assert pair.text == (
-        "By choices, there are too few queries to tell new from old. new's win rate against old is 100%, on 3 queries: "
-        "of 3 choices, new has 3 at a better rank, old 0."
+        "By choices, there are too few queries to tell new from old. The win rate of new against old is 100.0%, on 3 "
+        "queries: of 3 choices, new has 3 at a better rank, old 0."
     )
 
 
@@ -87,6 +90,19 @@ def test_a_few_ties_are_not_even(tmp_path):
             made.say("ada", query, "d0", choice=True)
         (enough,) = opinions_of(made.store, made.task).choices.pairs
     assert (few.words, few.rate, enough.words, enough.rate) == ("too few queries", 0.5, "even", 0.5)
+
+
+def test_where_few_queries_differ_the_interval_is_not_all_there_is_to_say(tmp_path):
+    """Of two queries that differ, every flip of signs is as far away in one of two cases: p is never below 0.5."""
+    lists = {"old": ("d0", "d1"), "new": ("d0", "d2")}
+    with small_task(tmp_path, lists=lists, n_queries=12) as made:
+        for place, query in enumerate(made.queries):
+            made.say("ada", query, "d2" if place < 2 else "d0", choice=True)
+        (pair,) = opinions_of(made.store, made.task).choices.pairs
+    assert (pair.won, pair.tied, pair.code) == (2, 10, "cannot_tell")
+    assert pair.text.endswith(
+        "Only 2 of 12 queries differ in share of choices won: too few for p to reach 0.05, wherever the interval ends."
+    )
 
 
 def test_a_side_that_is_named_too_often_and_answers_that_change(tmp_path):
@@ -165,6 +181,99 @@ def test_fewer_flags_are_better(tmp_path):
     assert found.flags.notes == ()
 
 
+def uneven_flags(made):
+    """ada flags a in q00 to q05 and grades the rest; bo flags all three docs of q00 and has seen no other query."""
+    for i, query in enumerate(made.queries):
+        for doc in "abc":
+            made.say("ada", query, doc, grade=1.0, flag=doc == "a" and i < 6)
+    for doc in "abc":
+        made.say("bo", "q00", doc, grade=0.0, flag=True)
+    return opinions_of(made.store, made.task)
+
+
+def test_a_difference_of_flags_is_that_of_the_two_rates_shown(tmp_path):
+    """By hand: of old 3 of 4 looks in q00 and 1 of 2 in five more, of new 2 of 4 looks in q00, over 12 queries."""
+    with small_task(tmp_path, lists={"old": ("a", "b"), "new": ("b", "c")}) as made:
+        found = uneven_flags(made)
+    old, new = found.flags.systems
+    assert (old.rate, new.rate) == pytest.approx((3.25 / 12, 0.5 / 12))
+    assert (old.share, new.share, found.flags.share) == (CountOf(8, 26), CountOf(2, 26), CountOf(9, 39))
+    (pair,) = found.flags.pairs
+    assert pair.rate == pytest.approx(-2.75 / 12)
+    assert pair.flag_rates == (old.rate, new.rate)
+    assert (pair.n_queries, pair.n_opinions, found.flags.n_queries) == (12, 52, 12)
+    assert (
+        "Docs of new are flagged less often than those of old: 4.2% against 27.1%, 22.9 percentage points less (95% CI"
+    ) in pair.text
+    report = opinions_report(found)
+    text = render(report, "markdown")
+    for shown in ("27.1%", "4.2%", "8 of 26", "2 of 26"):
+        assert shown in text
+    chart = next(block for block in report.first_screen if isinstance(block, Estimates))
+    (drawn,) = chart.estimates
+    assert chart.title == "Flagged more often, in percentage points"
+    assert drawn.value == pytest.approx(-100 * 2.75 / 12)
+    assert drawn.short.startswith("-22.9 [")
+
+
+def test_who_subtracts_the_rates_shown_finds_the_difference_shown(tmp_path):
+    """Of old 1 of 2 docs in 1 of 14 queries, 3.57%, of new 2 of 2 in 1 and 1 of 2 in 1, 10.71%: 3.6 and 10.7 are 7.1."""
+    with small_task(tmp_path, n_queries=14, lists={"old": ("a", "b"), "new": ("c", "d")}) as made:
+        flagged = {("q00", "a"), ("q01", "c"), ("q01", "d"), ("q02", "c")}
+        for query in made.queries:
+            for doc in "abcd":
+                made.say("ada", query, doc, grade=1.0, flag=(query, doc) in flagged)
+        found = opinions_of(made.store, made.task)
+    (pair,) = found.flags.pairs
+    assert pair.rate == pytest.approx(1 / 14)
+    assert "10.7% against 3.6%, 7.1 percentage points more" in pair.evidence
+    off = replace(pair, rate=0.0456 - 0.0594, flag_rates=(0.0594, 0.0456))  # 1.38 points, which would be 1.4
+    assert "4.6% against 5.9%, 1.3 percentage points less" in off.evidence
+
+
+def test_flag_rates_are_over_the_queries_that_all_systems_have(tmp_path):
+    """bo has seen q00 alone, and ada nothing: the other queries are in no rate."""
+    lists = {"old": ("a", "b"), "new": ("b", "c"), "third": ("c", "e")}
+    with small_task(tmp_path, lists=lists) as made:
+        for doc in "abce":
+            made.say("bo", "q00", doc, grade=0.0, flag=doc == "a")
+        made.say("bo", "q01", "a", grade=0.0, flag=True)
+        found = opinions_of(made.store, made.task).flags
+    assert [(each.rate, each.share) for each in found.systems] == [
+        (0.5, CountOf(2, 3)),
+        (0, CountOf(0, 2)),
+        (0, CountOf(0, 2)),
+    ]
+    assert found.n_queries == 1
+    assert {(pair.a, pair.b): pair.rate for pair in found.pairs} == {
+        ("old", "new"): -0.5,
+        ("old", "third"): -0.5,
+        ("new", "third"): 0,
+    }
+
+
+def test_a_win_rate_is_drawn_in_the_unit_in_which_it_is_said(tmp_path):
+    with small_task(tmp_path) as made:
+        for i, query in enumerate(made.queries):
+            made.say("ada", query, "d3" if i < 3 else "d0", choice=True)
+        report = opinions_report(opinions_of(made.store, made.task))
+    chart = next(block for block in report.first_screen if isinstance(block, Estimates))
+    assert chart.title == "Chosen doc ranked higher: win rate less 50%, in percentage points"
+    assert chart.estimates[0].value == 25
+    assert chart.estimates[0].short.startswith("+25.0 [")
+
+
+def test_what_cannot_be_told_is_said_once(tmp_path):
+    lists = {"old": ("d3", "d2"), "mid": ("d2", "d0"), "new": ("d0", "d1")}
+    with small_task(tmp_path, lists=lists, n_queries=3) as made:
+        for query in made.queries:
+            made.say("ada", query, "d0", choice=True)
+        found = opinions_of(made.store, made.task)
+    assert found.headline.startswith(
+        "By choices, there are too few queries to tell mid from old, or new from old, or new from mid."
+    )
+
+
 def test_in_lists_every_doc_of_a_judged_query_was_looked_at(tmp_path):
     with small_task(tmp_path, mode="lists") as made:
         made.say("ada", "q00", "d3", flag=True, note="wrong city")
@@ -201,10 +310,16 @@ def test_three_systems_share_the_error_rate(tmp_path):
         for query in made.queries:
             made.say("ada", query, "d0" if query != "q00" else "d3", choice=True)
         found = opinions_of(made.store, made.task)
-    assert [(pair.a, pair.b, pair.level) for pair in found.choices.pairs] == [
-        ("old", "mid", 0.975),
-        ("old", "new", 0.975),
-    ]
+    assert [(pair.a, pair.b) for pair in found.choices.pairs] == [("old", "mid"), ("old", "new"), ("mid", "new")]
+    assert {(pair.level, pair.n_pairs) for pair in found.choices.pairs} == {(0.95, 3)}
+    # old wins q00 and loses 11, as when it is compared alone at a third of alpha
+    shares = {f"q{i}": {"d": 1} for i in range(12)}
+    runs = {"a": {q: ["x", "d"] if i else ["d"] for i, q in enumerate(shares)}}
+    runs["b"] = {q: ["d"] if i else ["x", "d"] for i, q in enumerate(shares)}
+    expected = rs.compare(shares, runs, "Success@1", margin=0, order="given", alpha=0.05 / 3)["a", "b"]
+    won = found.choices.pairs[1]
+    assert (won.low, won.high) == pytest.approx(((1 + expected.ci.low) / 2, min(1, (1 + expected.ci.high) / 2)))
+    assert "(simultaneous 95% CI " in won.evidence
     assert found.choices.systems[0].found == CountOf(1, 12)
 
 
@@ -222,15 +337,15 @@ def test_nothing_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("share", "shown"),
     [
-        (0.5, "50%"),
+        (0.5, "50.0%"),
         (0.502, "50.2%"),
         (0.4999, "49.99%"),
-        (0, "0%"),
-        (0.001, "0.1%"),
-        (1, "100%"),
+        (0, "0.0%"),
+        (0.0001, "0.01%"),
+        (1, "100.0%"),
         (0.9996, "99.96%"),
-        (1 / 3, "33%"),
+        (1 / 3, "33.3%"),
     ],
 )
 def test_shares_are_shown_on_their_side_of_a_half(share, shown):
-    assert percent_of(share) == shown
+    assert rate_text(share) == shown

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import random
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.judging.queue import GAP, QueueEntry, queue_of, screen_order, share_out, unit_hash
+from rankscope.judging.queue import GAP, QueueEntry, likely_again, queue_of, screen_order, share_out, unit_hash
 from rankscope.judging.records import TaskItem, TaskPlan
 
 NAMES = st.text(st.sampled_from("ab\udc80\0<"), min_size=1, max_size=3)
@@ -115,6 +118,21 @@ def test_docs_come_again_later_and_not_too_many(case):
         assert between > min(GAP, 3)
 
 
+@pytest.mark.parametrize(
+    ("n", "share", "again"), [(4, 0.05, 0), (5, 0.05, 1), (10, 0.05, 1), (60, 0.05, 3), (20, 0.0, 0)]
+)
+def test_some_lists_come_again_to_each_rater(n, share, again):
+    """By hand: 5% of 60 queries are 3, and of 5 queries or more one comes again at least."""
+    items = items_of([(f"q{i}", "") for i in range(2 * n)])
+    plan = TaskPlan(mode="lists", repeat_share=share)
+    for rater in (1, 2):
+        entries = queue(plan, items, rater, [1, 2])
+        repeated = {entry.item.query for entry in entries if entry.again}
+        assert (len(entries), len(repeated)) == (n + again, again)
+        likely = likely_again(plan, share_out(plan, items, raters=[1, 2], done={}), rater=rater, seed=100 + rater)
+        assert {(query, "") for query in repeated} <= likely
+
+
 def test_gold_docs_are_a_share_of_what_each_rater_judges():
     """By hand: 40 docs and a share of 0.2 are 10 gold docs, as 10 of 50 are 0.2; with two raters, 20 and 5."""
     items = items_of([(f"q{i}", f"d{j}") for i in range(10) for j in range(6)], gold=range(1, 61, 3))
@@ -169,6 +187,41 @@ def test_what_matters_most_comes_first():
     assert [query for query, _, _ in names(queue(plan, items, 1, [1]))] == ["q5", "q4", "q3", "q2", "q1"]
     ordered = queue(plan, items, 1, [1], order=[("q2", "d"), ("q4", "d")])
     assert [query for query, _, _ in names(ordered)] == ["q2", "q4", "q5", "q3", "q1"]
+
+
+@pytest.mark.parametrize(("n_raters", "overlap"), [(4, 2), (5, 3), (8, 2)])
+def test_everybody_shares_docs_with_everybody_and_has_alike_much(n_raters, overlap):
+    """With two of four raters for each query there are six pairs, and each judges about a sixth of the docs."""
+    draw = random.Random(3)
+    pairs = [(f"q{query}", f"d{doc}") for query in range(84) for doc in range(draw.randint(1, 6))]
+    raters = range(1, n_raters + 1)
+    found = share_out(TaskPlan(overlap=overlap), items_of(pairs), raters=raters, done={}).items_of
+    docs = {rater: {(item.query, item.doc) for item in found[rater]} for rater in raters}
+    each = len(pairs) * overlap / n_raters
+    together = len(pairs) * math.comb(overlap, 2) / math.comb(n_raters, 2)
+    assert all(0.85 * each <= len(docs[rater]) <= 1.15 * each for rater in raters)
+    assert all(abs(len(docs[a] & docs[b]) - together) <= 12 for a, b in itertools.combinations(raters, 2))
+
+
+def test_a_query_that_was_begun_is_finished_first():
+    pairs = [(query, doc) for query in ("q1", "q2", "q3") for doc in ("a", "b", "c")]
+    mixed = [(query, doc) for doc in ("c", "a", "b") for query in ("q3", "q1", "q2")]
+    plan = TaskPlan(repeat_share=0)
+    left = [entry.item for entry in queue(plan, items_of(pairs), 1, [1], order=mixed)]
+    assert [item.query for item in left] == ["q3"] * 3 + ["q1"] * 3 + ["q2"] * 3
+    assert [item.doc for item in left[:3]] == ["c", "a", "b"]
+    begun = queue(plan, items_of(pairs), 1, [1], {("q2", "a"): {1: 1}}, order=mixed)
+    assert [entry.item.query for entry in begun] == ["q2"] * 3 + ["q3"] * 3 + ["q1"] * 3
+    audit = queue(TaskPlan(pool="audit", repeat_share=0), items_of(pairs), 1, [1], {("q2", "a"): {1: 1}}, order=mixed)
+    assert [entry.item.query for entry in audit[1:4]] == ["q3"] * 3
+
+
+def test_docs_that_can_move_nothing_come_last_also_of_a_query_that_was_begun():
+    pairs = [(query, doc) for query in ("q1", "q2") for doc in ("a", "b", "c")]
+    found = queue(
+        TaskPlan(repeat_share=0), items_of(pairs), 1, [1], {("q1", "a"): {1: 1}}, order=[("q2", "a"), ("q1", "b")]
+    )
+    assert [(entry.item.query, entry.item.doc) for entry in found[:3]] == [("q1", "a"), ("q1", "b"), ("q2", "a")]
 
 
 def test_the_hash_of_the_audit_order():

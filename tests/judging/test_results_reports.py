@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import jsonschema
 import pytest
 
 from rankscope.cli.main import main
 from rankscope.judging.agreement import AgreementReport, agreement_of
 from rankscope.judging.opinions import OpinionReport, opinions_of
 from rankscope.report.agreement import agreement_report
+from rankscope.report.document import Estimates
 from rankscope.report.opinions import opinions_report
 from rankscope.report.render import render
 from small_task import small_task
 
 GRADES = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
+SCHEMAS = Path(__file__).parents[2] / "docs" / "generated" / "schema"
 SCRIPT = "<script>alert(1)</script>"
 
 
@@ -103,3 +107,77 @@ def test_small_numbers_are_words_in_every_report(tmp_path, n_queries, raters):
             text = render(report, "markdown")
             assert "nan" not in text.lower().replace("nano", "")
             assert "None" not in text
+
+
+@pytest.mark.usefixtures("small_store")
+@pytest.mark.parametrize(
+    ("action", "schema"), [("agreement", "judge-agreement"), ("flags", "judge-flags"), ("show", "judge-show")]
+)
+def test_the_json_follows_its_published_schema(capsys, action, schema):
+    assert main(["judge", action, "hearts", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    published = json.loads((SCHEMAS / f"{schema}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(published)
+    jsonschema.validate(record, published)
+    for change in ({"more": 1}, {"task": []}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**record, **change}, published)
+
+
+def test_the_first_of_many_queries_on_which_raters_differ_are_named_as_such(tmp_path):
+    with small_task(tmp_path, n_queries=12) as made:
+        made.grade("ada", GRADES)
+        made.grade("bo", lambda query, doc: 3 - GRADES[doc] if query != "q11" else GRADES[doc])
+        found = agreement_of(made.store, made.task)
+    assert (found.n_differ_queries, len(found.hardest_queries)) == (11, 10)
+    text = render(agreement_report(found), "markdown")
+    assert "The first 10 of 11 queries on which raters differ." in text
+    assert "marked: the same grade from both" in text
+
+
+def test_intervals_under_each_rater_are_named_as_in_the_verdict(tmp_path):
+    lists = {"old": ("d3", "d2", "d1", "d0"), "mid": ("d1", "d0", "d2", "d3"), "new": ("d0", "d1", "d2", "d3")}
+    for folder, systems in (("two", ("old", "new")), ("three", ("old", "mid", "new"))):
+        with small_task(tmp_path / folder, lists={name: lists[name] for name in systems}) as made:
+            for name in ("ada", "bo"):
+                made.grade(name, lambda query, doc: GRADES[doc] if query > "q02" else 3 - GRADES[doc])
+            report = agreement_report(agreement_of(made.store, made.task))
+        words = [
+            each.words for block in report.first_screen if isinstance(block, Estimates) for each in block.estimates
+        ]
+        together = folder == "three"
+        assert words
+        assert all(("simultaneous 95% CI" in each) == together for each in words if " CI " in each)
+        assert ("simultaneous 95% CI" in report.first_screen[0].reason) == together
+
+
+def test_agreement_on_lists_says_where_to_look(tmp_path):
+    with small_task(tmp_path, mode="lists") as made:
+        nothing = agreement_of(made.store, made.task)
+        made.prefer("ada", "q00", "old", "new", 1)
+        found = agreement_of(made.store, made.task)
+    where = "Which list is preferred is told by `rankscope judge flags 1`, or the page Flags, choices and preferences."
+    graded = "Lists are compared in this task, not graded."
+    assert nothing.headline == f"{graded} Nobody has compared lists yet. {where}"
+    assert found.headline == f"{graded} No two lists were compared by two raters. {where}"
+
+
+def test_agreement_on_lists_on_the_command_line(tmp_path, monkeypatch, capsys):
+    """Two raters of twelve queries: of three, every fourth, they name different lists."""
+    with small_task(tmp_path, mode="lists") as made:
+        for name in ("ada", "bo"):
+            for i, query in enumerate(made.queries):
+                made.prefer(name, query, "old", "new", 1 if name == "ada" or i % 4 else -1)
+    monkeypatch.setenv("RANKSCOPE_STORE", str(tmp_path / "store.db"))
+    assert main(["judge", "agreement", "hearts", "--details"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "hearts · 2 raters · 24 preferences · 12 queries" in text
+    assert "Lists are compared in this task, not graded." in text
+    assert "Raters gave the same answer in 9 of 12 comparisons that two of them made or more." in text
+    assert "rankscope judge flags 1" in text
+    assert "ada bo 9 of 12 75%" in text
+    for word in ("Nothing is graded", "Alpha", "0 raters", "0 grades", "the rule"):
+        assert word not in text, word
+    assert main(["judge", "agreement", "hearts", "--format", "json"]) == 0
+    published = json.loads((SCHEMAS / "judge-agreement.schema.json").read_text())
+    jsonschema.validate(json.loads(capsys.readouterr().out), published)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import threading
 import uuid
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
 import rankscope as rs
 from kitchen import LISTS, add_runs, graded, joined, pairs_of, request, small_task
+from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, states_of_raters
 from rankscope.judging.tasks import change_guideline, create_task, extend_task
-from rankscope.records import replace, to_builtins
-from rankscope.store import open_store
+from rankscope.records import replace, to_builtins, to_json
+from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
 
 NEW_TEXT = "# Other words\n\n## Scale\n- 0 No\n- 1 Little\n- 2 Some\n- 3 All\n"
 
@@ -156,12 +158,12 @@ def test_what_cannot_be_is_refused_with_a_reason(store, bad, said):
 
 
 def test_a_save_follows_the_guideline_that_was_on_the_page(store):
-    """A page that was open while the words changed, and one that names a text of another scale."""
+    """A page that was open while the words changed, and one that names a text of another task."""
     task = small_task(store)
     _, token = store.raters.invite(task, name="Ada")
     text = store.tasks.guideline_text(task)
     changed = change_guideline(store, task, f"Look twice.\n\n{text}")
-    other = store.judgments.add_guideline("Grade.\n\n## Scale\n\n- 0 No\n- 7 Yes\n")
+    other = store.judgments.add_guideline(f"Of another task.\n\n{text}")
     session = open_session(store, token)
     docs = [(item.query, item.doc) for item in session.state().items][:4]
     for (query, doc), seen in zip(docs, (task.guideline, None, other, "f" * 64), strict=True):
@@ -177,16 +179,135 @@ def test_what_is_not_shown_twice_is_not_judged_twice(store):
     session = open_session(store, token)
     item = session.state().items[0]
     request = SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=item.doc, grade=2.0, again=True)
-    assert session.save(request).reason == "Nothing is shown a second time in this task."
+    assert session.save(request).reason == "This is not shown to you a second time."
+
+
+def test_only_what_comes_again_is_judged_again(store):
+    """40 docs, of which a tenth comes again; three more could, as the end of the queue changes while raters judge."""
+    items = [TaskItem(number=0, query=f"q{i % 5}", doc=f"d{i}", place=0) for i in range(40)]
+    task = create_task(store, "many", TaskPlan(pool="file", repeat_share=0.1), collection="food", items=items)
+    session = joined(store, task)
+    shown = {(item.query, item.doc) for item in session.state().items if item.again}
+    early = graded(session, *min(shown), 1.0, again=True)
+    assert early.reason == "This comes to you a second time later: judge it for the first time before."
+    assert {graded(session, item.query, item.doc, 1.0).status for item in items} == {"ok"}
+    taken = {
+        (item.query, item.doc)
+        for item in items
+        if graded(session, item.query, item.doc, 1.0, again=True).status == "ok"
+    }
+    assert (len(shown), len(taken)) == (4, 7)
+    assert shown <= taken
+
+
+def test_docs_of_another_rater_are_refused(store):
+    """Three queries, one rater each: what is in the queue of one is not in that of the other."""
+    task = small_task(store)
+    ada, bo = joined(store, task, "Ada"), joined(store, task, "Bo")
+    own, others = set(pairs_of(ada)), set(pairs_of(bo))
+    assert min(len(own), len(others)) > 0
+    assert not own & others
+    for query, doc in others:
+        refused = graded(ada, query, doc, 3.0)
+        assert (refused.status, refused.reason) == ("refused", "This doc is not among yours: it is for another rater.")
+        assert graded(ada, query, doc, choice=True).status == "refused"
+    assert {graded(bo, query, doc, 3.0).status for query, doc in others} == {"ok"}
+    assert len(store.judgments.list()) == len(others)
+
+
+def test_lists_of_another_rater_are_refused(store):
+    task = small_task(store, mode="lists")
+    ada, bo = joined(store, task, "Ada"), joined(store, task, "Bo")
+    (query, _), *_ = pairs_of(bo)
+    assert query not in dict(pairs_of(ada))
+    said = PreferenceRequest(uuid=str(uuid.uuid4()), query=query, left=0, right=1, value=1)
+    assert ada.save_preference(said).reason == "This doc is not among yours: it is for another rater."
+    assert graded(ada, query, LISTS["alpha-system"][query][0], flag=True).status == "refused"
+    assert bo.save_preference(said).status == "ok"
+
+
+@pytest.mark.parametrize("junk", ["", "no uuid", "\udc80"])
+def test_what_a_save_replaces_must_be_a_uuid(store, junk):
+    session = joined(store, small_task(store))
+    assert graded(session, "q1", "a", 1.0, replaces=junk).reason == (
+        "The uuid of what it takes the place of cannot be read."
+    )
+    assert store.judgments.list() == ()
+
+
+def test_fields_that_are_no_numbers_can_be_shown(store):
+    add_runs(store)
+    run = rs.Run({"q9": {"z": 1.0}})
+    facts = RunFacts(
+        system="odd",
+        started="2026-01-01T00:00:00+00:00",
+        collection=CollectionFacts(name="food", queries={"q9": StoredQuery("odd")}),
+    )
+    docs = {"z": StoredDoc("z", "", {"price": float("inf"), "sizes": [1.5, float("nan"), {"x": -float("inf")}]})}
+    try:
+        store.runs.add(run, facts, docs=docs)
+    except ValueError:  # a database that has no such values
+        pytest.skip("this store refuses such a doc")
+    task = create_task(store, "odd", TaskPlan(pool="top", repeat_share=0.0), runs=["odd"])
+    view = joined(store, task).query("q9")
+    assert view.docs[0].fields == {"price": "inf", "sizes": [1.5, "nan", {"x": "-inf"}]}
+    assert json.loads(to_json(view))["docs"][0]["fields"]["price"] == "inf"
+
+
+def test_preferences_are_repeated_only_where_the_query_comes_again(store):
+    session = joined(store, small_task(store, mode="lists", repeat_share=0.0))
+    query = session.state().items[0].query
+    said = PreferenceRequest(uuid=str(uuid.uuid4()), query=query, left=0, right=1, value=1, again=True)
+    assert session.save_preference(said).reason == "This is not shown to you a second time."
+
+
+@pytest.mark.parametrize(
+    ("at", "kept"),
+    [
+        ("0001-01-01T00:00:00+00:00", "created"),
+        ("0001-01-01T00:00:00+14:00", "created"),
+        ("9999-12-31T23:59:59-12:00", "now"),
+        ("2026-01-02T03:04:05", "now"),
+        ("soon", "now"),
+    ],
+)
+def test_the_clock_of_a_browser_is_believed_within_bounds(store, at, kept):
+    session = joined(store, small_task(store))
+    before = store.clock()
+    graded(session, "q1", "a", 1.0, at=at)
+    (said,) = store.judgments.list()
+    expected = session.task.created if kept == "created" else before
+    assert abs(datetime.fromisoformat(said.judgment.at) - datetime.fromisoformat(expected)) < timedelta(minutes=2)
+
+
+def test_a_clock_that_is_a_little_ahead_is_believed(store):
+    session = joined(store, small_task(store))
+    ahead = datetime.fromisoformat(store.clock()) + timedelta(minutes=3)
+    graded(session, "q1", "a", 1.0, at=ahead.isoformat())
+    assert datetime.fromisoformat(store.judgments.list()[0].judgment.at) == ahead
+
+
+def test_a_revoked_rater_hears_what_was_kept_and_saves_nothing_new(store):
+    task = small_task(store)
+    rater, token = store.raters.invite(task)
+    sent = request("q1", "a", 2.0)
+    open_session(store, token).save(sent)
+    store.raters.revoke(rater.number)
+    session = open_session(store, token, to_save=True)
+    assert session.save(sent).status == "ok"
+    answer = graded(session, "q1", "b", 1.0)
+    assert (answer.status, answer.later) == ("refused", True)
+    assert len(store.judgments.list()) == 1
 
 
 def test_what_the_browser_says_of_time_is_kept_where_it_can_be_true(store):
     session = joined(store, small_task(store))
     graded(session, "q1", "a", 1.0, at="yesterday", seconds=float("inf"))
-    graded(session, "q1", "b", 1.0, at="2026-01-02T03:04:05+01:00", seconds=2.5)
+    moment = datetime.fromisoformat(store.clock()).astimezone(timezone(timedelta(hours=1))).isoformat()
+    graded(session, "q1", "b", 1.0, at=moment, seconds=2.5)
     graded(session, "q1", "c", 1.0, at="2026-01-02T03:04:05", seconds=-1.0)
     found = {each.judgment.doc: each.judgment for each in store.judgments.list()}
-    assert (found["b"].at, found["b"].seconds) == ("2026-01-02T03:04:05+01:00", 2.5)
+    assert (found["b"].at, found["b"].seconds) == (moment, 2.5)
     assert (found["a"].seconds, found["c"].seconds) == (None, None)
     assert found["a"].at.startswith("20")
     assert found["c"].at != "2026-01-02T03:04:05"
@@ -259,10 +380,21 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("odd", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_ids_and_notes_are_kept_as_they_are(store, odd):
-    from rankscope.judging.records import TaskPlan
+def test_what_is_no_character_in_a_note_or_a_guideline_is_replaced(store):
+    guideline = "Grade \ud800 it.\n\n## Scale\n\n- 0 No\x00\n- 1 Yes\n"
+    plan = TaskPlan(pool="file", repeat_share=0.0)
+    task = create_task(store, "odd", plan, collection="food", pairs=[("q1", "a")], guideline=guideline)
+    assert store.tasks.guideline_text(task).startswith("Grade \ufffd it.\n\n## Scale\n\n- 0 No\ufffd\n")
+    session = joined(store, task)
+    said = request("q1", "a", 1.0, note="\udfffx\x00y")
+    for _ in range(2):  # sent again, it is the same
+        answer = session.save(said)
+        assert (answer.status, answer.doc.note) == ("ok", "\ufffdx\ufffdy")
+    assert [each.judgment.note for each in store.judgments.list()] == ["\ufffdx\ufffdy"]
 
+
+@pytest.mark.parametrize("odd", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_ids_are_kept_as_they_are_and_notes_as_text(store, odd):
     pairs = [(odd, f"doc {odd}"), (odd, "plain"), ("plain", odd)]
     plan = TaskPlan(pool="file", repeat_share=0.0)
     task = create_task(store, "odd", plan, collection=f"of {odd}"[:90], pairs=pairs)
@@ -272,7 +404,8 @@ def test_hostile_ids_and_notes_are_kept_as_they_are(store, odd):
     assert sorted(pairs_of(session)) == sorted(pairs)
     view = session.query(odd)
     assert {doc.doc for doc in view.docs} == {f"doc {odd}", "plain"}
-    assert {doc.state.note for doc in view.docs} == {odd[:2000]}
+    replaced = {"\udc80\udcff": "\ufffd\ufffd", "a\0b": "a\ufffdb"}
+    assert {doc.state.note for doc in view.docs} == {replaced.get(odd, odd[:2000])}
     json.dumps(to_builtins(session.state()))
 
 
@@ -408,7 +541,7 @@ def test_lists_side_by_side(store):
 
 
 def test_sides_are_swapped_the_second_time(store):
-    session = joined(store, small_task(store, mode="lists"))
+    session = joined(store, small_task(store, mode="lists", repeat_share=0.5))
     first, second = session.query("q1"), session.query("q1", again=True)
     assert second.lists == tuple(reversed(first.lists))
     session.save_preference(prefer(session, value=1))

@@ -8,11 +8,20 @@ from collections import Counter
 
 import pytest
 
+from rankscope.align.policies import Policies
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.verdict import MIN_UNITS
 from rankscope.data.run import Run
 from rankscope.judging.settling import settle
-from rankscope.judging.worst_case import ComparedRuns, CriticalRange, DifferenceBox, KnownGrades, bounds_of_pairs
+from rankscope.judging.worst_case import (
+    ComparedRuns,
+    CriticalRange,
+    DifferenceBox,
+    KnownGrades,
+    bounds_of_pairs,
+    has_open_ideal,
+)
+from rankscope.measures.parse import parse_measure
 
 MEASURES = ("P", "RR", "AP", "R", "DCG", "nDCG")
 
@@ -70,6 +79,55 @@ def test_docs_of_the_task_that_no_system_has_first_change_what_is_perfect():
     )
     assert (state.stage, state.pairs[0].low) == ("open", pytest.approx(0.8 / 3))
     assert state.n_open == 8  # of the other two queries both systems have 0 whatever x is
+
+
+def test_what_a_relevant_doc_further_down_would_change_is_said():
+    """By nDCG@1 b wins six of ten queries and a one: of the 128 flips of signs 16 are as far out, so p = 0.125.
+
+    Where the doc at rank 2 of that one is worth 3, a has 1/3 there. Then 4 flips are, p = 0.031, and b is better.
+    """
+    lists = {"a": {q: ["y", "x"] for q in ten()}, "b": {q: ["z", "x"] for q in ten()}}
+    grades = {q: {"y": float(q == "q6"), "z": float(q < "q6")} for q in ten()}
+    what = compared(lists, "nDCG@1", scale=(0.0, 1.0, 2.0, 3.0))
+    state = settle(what, KnownGrades(grades=grades))
+    assert (state.settled, state.depth, state.open_ideal) == (True, 1, True)
+    grades["q6"]["x"] = 3.0
+    assert [state.pairs[0].code, words_of(what, grades)[0][0]] == ["cannot_tell", "better"]
+    assert "Settled: no grade of an open doc of the task, or at rank 1 of a list, changes this." in state.words
+    elsewhere = "a relevant doc further down, or in no list, would change the ideal of nDCG@1, and so could change this"
+    assert f"Not covered: {elsewhere}." in state.words
+    assert (
+        state.short == "It is settled as far as these docs go: no grade of those that are left can change the answer."
+    )
+
+
+def test_what_is_left_of_a_measure_with_an_ideal_says_which_docs_settle_it():
+    lists = {"a": {q: ["y", "v"] for q in ten()}, "b": {q: ["z", "w"] for q in ten()}}
+    left = settle(compared(lists, "R@2"), KnownGrades(grades={"q0": {"y": 1.0}}))
+    assert "open docs that can move it settles it as far as these docs go; 10 docs have to be graded" in left.words
+    assert "Not covered: a relevant doc further down, or in no list, would change the ideal of R@2" in left.words
+    assert left.short.endswith("more judgments and it is settled as far as these docs go.")
+    whole = settle(compared(lists, "AP"), KnownGrades(grades={"q0": {"y": 1.0}}))
+    assert "Not covered: a relevant doc that no list has would change the ideal of AP" in whole.words
+    for measure in ("P@2", "RR", "Success@2", "DCG@2"):
+        state = settle(compared(lists, measure), KnownGrades(grades={"q0": {"y": 1.0}}))
+        assert ("Not covered" in state.words, "settles it for certain" in state.words) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("measure", "scale", "is_open"),
+    [
+        ("P@3", (0, 1, 2), False), ("RR", (0, 1), False), ("Success@1", (0, 1), False), ("DCG@3", (0, 1, 2), False),
+        ("ERR@3", (0, 1, 2), False), ("RBP", (0, 1, 2), False), ("MeanGain@3", (0, 1, 2), False),
+        ("R@3", (0, 1), True), ("AP", (0, 1), True), ("F@3", (0, 1), True), ("nDCG@3", (0, 1), True),
+        ("Rprec", (0, 1), True), ("Bpref", (0, 1), True), ("IPrec@0.2", (0, 1), True),
+        # with one place and one grade above 0 the perfect list is worth 1 as soon as anything is relevant
+        ("nDCG@1", (0, 1), False), ("nDCG@1", (0, 1, 2), True), ("R_cap@1", (0, 1), False), ("R_cap@2", (0, 1), True),
+    ],
+)  # fmt: skip
+def test_which_measures_read_docs_that_no_list_has(measure, scale, is_open):
+    """As their formulas have it: what is divided by all relevant docs, or by a perfect list, reads them all."""
+    assert has_open_ideal(parse_measure(measure), Policies(), tuple(map(float, scale))) == is_open
 
 
 def test_docs_of_a_third_system_change_the_recall_of_two():
@@ -163,6 +221,21 @@ def random_case(seed, n_systems):
     }
     what = compared(lists, f"{measure}@{k}", margin=margin, scale=scale, docs=open_docs)
     return what, grades, open_docs, unfinished
+
+
+@pytest.mark.parametrize("n_systems", [2, 3])
+def test_with_few_open_docs_what_no_completion_turns_is_called_settled(n_systems):
+    """Bounds alone called a third of these open; trying the outcomes of few queries tells them apart."""
+    seen = Counter()
+    for seed in range(1000, 1025):
+        what, grades, open_docs, unfinished = random_case(seed, n_systems)
+        state = settle(what, KnownGrades(grades=grades, unfinished=unfinished))
+        words = [words_of(what, full) for full in completions(grades, open_docs, what.scale)]
+        for i, pair in enumerate(state.pairs):
+            stays = len({each[i][0] for each in words}) == 1
+            assert pair.settled == stays, (seed, i)
+            seen[stays] += 1
+    assert min(seen[True], seen[False]) > 2
 
 
 @pytest.mark.parametrize(("n_systems", "n_cases"), [(2, 140), (3, 80)])

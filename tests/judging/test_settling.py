@@ -14,7 +14,7 @@ from rankscope.data.run import Run
 from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.judging.rater_view import SaveRequest
 from rankscope.judging.session import session_of
-from rankscope.judging.settling import SettlingWatch, over_all, people_say, settle, settle_audit
+from rankscope.judging.settling import SettlingWatch, order_for, over_all, people_say, settle, settle_audit
 from rankscope.judging.tasks import create_task
 from rankscope.judging.worst_case import ComparedRuns, KnownGrades
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
@@ -90,12 +90,65 @@ def test_nothing_judged_asks_for_all_that_matters():
     assert state.short == "At most 24 more judgments and it is settled."
 
 
-def test_a_measure_without_bounds_is_never_settled():
+def test_a_measure_without_bounds_is_settled_once_nothing_is_open():
+    """ERR@2 by hand: a doc of the highest grade given, 1, satisfies by 1/2. So a has 1/2, and b 1/2 + 1/2 * 1/2 * 1/2."""
+    lists = twelve(["x", "y", "further"], ["x", "z"])
+    grades = {query: {"x": 1.0, "y": 0.0, "z": 1.0} for query in lists["a"]}
+    state = settle(compared(lists, measure="ERR@2"), known(grades))
+    (pair,) = state.pairs
+    assert (state.stage, pair.settled, pair.code) == ("settled", True, "better")
+    assert (pair.delta, pair.low, pair.high) == (pytest.approx(1 / 8),) * 3
+    assert "Settled: no grade of an open doc changes this." in state.words
+    del grades["q00"]["z"]
+    state = settle(compared(lists, measure="ERR@2", docs=frozenset({("q00", "z")})), known(grades))
+    (pair,) = state.pairs
+    assert (state.stage, state.settled, pair.settled) == ("cannot be bounded", False, False)
+    assert (pair.delta, pair.low, pair.high) == (pytest.approx(11 / 96), None, None)
+    assert state.order == (("q00", "z"),)
+    assert "b against a: b is better." in state.words
+    assert (
+        "What open docs could do to ERR@2 at the worst is not known: it is settled once the 1 open doc is judged."
+        in (state.words)
+    )
+    assert state.short == "At most 1 more judgment and it is settled."
+    assert order_for(state, 1) == ()  # nothing is known to matter more than the rest
+    outside = settle(compared(lists, measure="ERR@2", docs=frozenset({("q01", "z")})), known(grades))
+    assert (outside.outside, outside.can_be_settled) == ((("q00", "z"),), False)
+    assert "it is not settled as long as docs are open. The task alone cannot settle it" in outside.words
+
+
+def test_without_bounds_a_doc_that_a_second_rater_may_change_is_open():
     lists = twelve(["x", "y"], ["x", "z"])
     grades = {query: {"x": 1.0, "y": 0.0, "z": 1.0} for query in lists["a"]}
-    state = settle(compared(lists, measure="Bpref"), known(grades))
+    state = settle(compared(lists, measure="Bpref"), known(grades, unfinished=[("q03", "z")]))
+    assert (state.stage, state.order) == ("cannot be bounded", (("q03", "z"),))
+    assert settle(compared(lists, measure="Bpref"), known(grades)).settled
+
+
+def test_a_scale_by_the_highest_grade_has_bounds_once_it_is_given():
+    """Of RBP with graded gain, grades are shares of the highest one: as long as nobody has given it, all may change."""
+    lists = twelve(["y"], ["z"])
+    grades = {query: {"y": 0.0, "z": 1.0} for query in lists["a"]}
+    del grades["q00"]["z"]
+    what = compared(lists, measure="RBP(gain='linear')", margin=None)
+    state = settle(what, known(grades))
     assert state.stage == "cannot be bounded"
-    assert "never called settled" in state.words
+    assert "is not known before a doc has the highest grade of the scale" in state.words
+    grades["q01"]["z"] = 3.0
+    assert settle(what, known(grades)).stage in ("open", "settled")
+    assert settle(compared(lists, measure="RBP"), known(grades)).pairs[0].low is not None
+
+
+def test_grades_of_less_than_one_are_told_apart_by_a_measure_of_gain():
+    """nDCG@1 by hand: a's doc is worth half of b's in each of the twelve queries, whatever the numbers are."""
+    lists = twelve(["y"], ["z"])
+    grades = {query: {"y": 0.25, "z": 0.5} for query in lists["a"]}
+    runs = {name: Run(of, name=name) for name, of in lists.items()}
+    what = ComparedRuns(
+        runs=runs, measure="nDCG@1", margin=0.01, query_ids=tuple(sorted(lists["a"])), scale=(0.0, 0.25, 0.5)
+    )
+    state = settle(what, known(grades))
+    assert (state.settled, state.pairs[0].code, state.pairs[0].delta) == (True, "better", pytest.approx(0.5))
 
 
 def test_of_few_queries_who_is_ahead_settles_it():
@@ -204,7 +257,7 @@ def test_an_audit_of_changed_queries_tells_the_difference_over_all():
     state = settle_audit(what, known(grades), audit_items(queries), looks=(20,), changed=(20, 50))
     assert state.pairs[0].delta == pytest.approx(0.24)
     assert state.pairs[0].code == "better"  # the interval of about 0.24 - 2.1 * 0.061 is above the margin
-    assert "It is told of all 50 queries, of which 20 have different docs and are audited" in state.words
+    assert "It is said of all 50 queries, of which 20 have different docs and are audited" in state.words
     (pair,) = people_say(what, known(grades))
     error = over_all(pair, state.look, margin_given=True).standard_error
     assert error == pytest.approx(math.sqrt(0.16 * 4.8 / 380 + 0.24 * 0.36 / 50))

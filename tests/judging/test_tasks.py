@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 import pytest
 
 import rankscope as rs
-from kitchen import LISTS, add_runs, joined, small_task
+from kitchen import LISTS, add_runs, graded, joined, small_task
 from rankscope.errors import InputError, OptionError, UnknownNameError
+from rankscope.judging.agreement import agreement_of
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, guideline_text, parse_guideline
 from rankscope.judging.records import GradeLabel, Guideline, TaskItem, TaskPlan
 from rankscope.judging.tasks import change_guideline, create_task, extend_task
+from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
 
 
@@ -52,8 +55,9 @@ def test_gold_docs_come_from_what_is_known(store):
     gold = {(item.query, item.doc): item.gold for item in store.tasks.items(task) if item.gold is not None}
     assert gold == {("q1", "a"): 2.0, ("q1", "b"): 0.0}  # q3 is not judged otherwise, and would stand out
     assert len(joined(store, task).state().items) == 6
-    with pytest.raises(OptionError, match="no docs of a known grade"):
+    with pytest.raises(OptionError, match="no docs of a known grade") as said:
         small_task(store, "other", gold_share=0.3)
+    assert "--gold-share 0" in said.value.hint
 
 
 def test_a_sample_grows_without_losing_docs(store):
@@ -119,7 +123,9 @@ def test_pairs_of_a_file_and_items_of_others(store):
     ("plan", "said"),
     [
         ({"k": 0}, "are 1 or more"),
-        ({"overlap": 0}, "are 1 or more"),
+        ({"overlap": 0}, r"raters of each doc \(0\) is from 1 to 1,000"),
+        ({"overlap": 1_000_000}, r"raters of each doc \(1000000\) is from 1 to 1,000"),
+        ({"measure": "ILD@3"}, "ILD@3 needs embeddings, and a task compares by grades and ranks alone"),
         ({"size": 0}, "are 1 or more"),
         ({"gold_share": 0.6}, "from 0 to 0.5"),
         ({"repeat_share": -0.1}, "from 0 to 0.5"),
@@ -130,6 +136,10 @@ def test_pairs_of_a_file_and_items_of_others(store):
         ({"pool": "audit"}, "the qrels of the judge"),
         ({"pool": "settle"}, "needs a measure"),
         ({"rule": "trusted"}, "whose grade counts"),
+        ({"measure": "P@2", "margin": float("nan")}, "margin = nan is not a number"),
+        ({"measure": "P@2", "margin": float("inf")}, "margin = inf is not a number"),
+        ({"measure": "P@2", "margin": -0.1}, "0 or more"),
+        ({"measure": "P@2", "margin": 1.0}, "as wide as the range of P@2"),
         ({"qrels": 99}, "no qrels 99"),
     ],
 )
@@ -137,6 +147,86 @@ def test_a_plan_that_cannot_be(store, plan, said):
     with pytest.raises((OptionError, InputError), match=said):
         small_task(store, **plan)
     assert store.tasks.list() == ()
+
+
+HALVES = "## Scale\n- 0 no\n- 0.5 half\n- 1 yes\n"
+
+
+@pytest.mark.parametrize(
+    ("measure", "works"),
+    [("P@2", "P(rel=0.5)@2"), ("RR", "RR(rel=0.5)"), ("nDCG(gain='binary')@2", "nDCG(gain='binary', rel=0.5)@2")],
+)
+def test_a_scale_that_the_measure_cannot_read_is_refused_with_one_that_it_can(store, measure, works):
+    runs = list(LISTS)
+    with pytest.raises(
+        InputError, match=r"needs whole grades, and the scale of the guideline has the grade 0\.5"
+    ) as said:
+        create_task(store, "t", TaskPlan(measure=measure), runs=runs, guideline=HALVES)
+    assert f"such as {works};" in said.value.hint
+    assert store.tasks.list() == ()
+    task = create_task(store, "t", TaskPlan(measure=works, repeat_share=0.0), runs=runs, guideline=HALVES)
+    session = joined(store, task)
+    for item in store.tasks.items(task):
+        assert graded(session, item.query, item.doc, 0.5).status == "ok"
+    assert rs.settling_of(store, task).stage == "settled"
+    create_task(store, "gain", TaskPlan(measure="nDCG@2"), runs=runs, guideline=HALVES)
+    create_task(store, "no measure", TaskPlan(), runs=runs, guideline=HALVES)
+
+
+def test_known_labels_that_the_measure_cannot_read_are_refused(store):
+    known = store.qrels.add(rs.Qrels({"q1": {"a": 0.5}}), name="food")
+    with pytest.raises(InputError, match=r"P@2 needs whole grades, and the qrels food \(\w+\) have the grade 0.5"):
+        small_task(store, qrels=known.number, measure="P@2")
+    small_task(store, qrels=known.number, measure="P(rel=0.5)@2")
+
+
+def test_a_grade_below_0_is_refused(store):
+    with pytest.raises(InputError, match="the scale of the guideline has the grade -1") as said:
+        create_task(store, "t", TaskPlan(), runs=list(LISTS), guideline="## Scale\n- -1 bad\n- 0 no\n- 1 yes\n")
+    assert "grades begin at 0" in said.value.hint
+    assert store.tasks.list() == ()
+
+
+def stored_before(store, measure, guideline):
+    """Return a task of a store in which no scale was refused."""
+    plan = small_task(store, "now", k=2, measure="nDCG@2").plan
+    items = store.tasks.items(store.tasks.get("now"))
+    sha256 = store.judgments.add_guideline(guideline)
+    return store.tasks.add("t", collection="food", plan=replace(plan, measure=measure), guideline=sha256, items=items)
+
+
+def test_a_stored_task_whose_scale_cannot_be_read_says_so(store):
+    task = stored_before(store, "P@2", HALVES)
+    session = joined(store, task, "ann")
+    assert graded(session, "q1", "a", 0.5).status == "ok"
+    state = rs.settling_of(store, task)
+    assert (state.stage, state.n_judged, state.settled, state.short) == ("nothing to settle", 1, False, "")
+    why = "There is no verdict: P@2 needs whole grades, and the scale of the guideline has the grade 0.5."
+    assert state.words.startswith(why)
+    assert agreement_of(store, task).verdicts.note.startswith(why)
+
+
+def test_judged_docs_of_a_stored_scale_with_a_grade_below_0_are_not_open(store):
+    """By hand: of q1 only b is relevant, which is second in alpha and first in beta; +1/3 * (1 - 1 / log2 3) = +0.123."""
+    task = stored_before(store, "nDCG@2", "## Scale\n- -1 bad\n- 0 no\n- 1 yes\n")
+    session = joined(store, task, "ann")
+    for item in store.tasks.items(task):
+        assert (
+            graded(session, item.query, item.doc, 1.0 if (item.query, item.doc) == ("q1", "b") else -1.0).status == "ok"
+        )
+    state = rs.settling_of(store, task)
+    assert (state.settled, state.n_open, state.pairs[0].n_open) == (True, 0, 0)
+    assert state.pairs[0].delta == pytest.approx((1 - 1 / math.log2(3)) / 3)
+    (pair,) = agreement_of(store, task).verdicts.pairs
+    assert pair.main.delta == state.pairs[0].delta
+
+
+def test_of_many_tasks_it_is_said_how_many_more_there_are(store):
+    for number in range(13):
+        small_task(store, f"task {number:02}")
+    with pytest.raises(UnknownNameError, match="there is no task 'xyz'") as said:
+        store.tasks.get("xyz")
+    assert said.value.hint.endswith("task 08, task 09 and 3 more")
 
 
 def test_runs_that_cannot_be_put_together(store):

@@ -12,6 +12,7 @@ from rankscope import light
 from rankscope.align.hits import Counts
 from rankscope.cli.main import main
 from rankscope.comparison.compare import compare_scores
+from rankscope.comparison.records import Comparison
 from rankscope.experiment.project import load_project
 from rankscope.experiment.runner import run_project
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
@@ -21,6 +22,7 @@ from rankscope.report.comparison import report_of
 from rankscope.report.comparison_pair import share_words
 from rankscope.report.evaluation_report import report_of as evaluation_report_of
 from rankscope.report.render import render
+from rankscope.report.render.terminal import to_text
 
 
 def simulated(n_systems, n_queries):
@@ -220,7 +222,7 @@ def test_docs_to_judge_are_not_listed_without_end(tmp_path):
     assert n_docs > 20
     blocks = (block for section in report_of(comparison).sections for block in section.blocks)
     (listed,) = (
-        block for block in blocks if getattr(block, "title", "").endswith("would settle who is ahead, best first")
+        block for block in blocks if getattr(block, "title", "").endswith("would settle it for certain, best first")
     )
     assert listed.title.startswith(f"{n_docs} judgments")
     assert [row[1].text for row in listed.table.rows] == [doc.doc for doc in pair.settle[:20]]
@@ -267,6 +269,34 @@ def test_the_page_of_an_evaluation_of_very_many_runs_shows_the_best_and_the_spre
     for i, row in enumerate(table.rows):
         for cell, column in zip(row[1:], expected, strict=True):
             assert math.isclose(float(cell.raw), column[i])
+
+
+def test_of_very_many_systems_a_short_text_has_the_first_and_says_where_the_others_are(monkeypatch):
+    monkeypatch.setattr("rankscope.report.comparison.TOO_MANY_ROWS", 70)
+    comparison = compare_scores(simulated(90, 40), all_pairs=True, n_resamples=199)
+    best = comparison.groups[0].leaderboard[0].system
+    short = to_text(report_of(comparison, with_figures=False, every_pair=False), details=False)
+    assert len(short.splitlines()) < 200
+    assert f"Of 4,005 verdicts the table has the first 70 of the 89 against {best}" in " ".join(short.split())
+    assert "the first 50 of 90 systems; --details prints all of them" in short
+    assert "4,005 pairs are in full in the JSON record, and as a row each in the CSV table" in " ".join(short.split())
+    page = report_of(comparison)
+    (board,) = (b for s in page.sections for b in s.blocks if getattr(b, "title", "") == "Leaderboard")
+    assert len(board.table.rows) == 90
+
+
+def test_of_very_many_pairs_those_with_the_best_system_list_queries_and_the_record_says_so(monkeypatch):
+    monkeypatch.setattr("rankscope.comparison.groups.LISTED_PAIRS", 10)
+    comparison = compare_scores(simulated(6, 40), all_pairs=True, n_resamples=199)
+    best = comparison.groups[0].leaderboard[0].system
+    for pair in comparison:
+        assert (pair.worst is not None) == (best in (pair.a, pair.b))
+        assert len(pair.queries.rows) == 40
+    assert any("only those with the best system list the queries" in note for note in comparison.notes)
+    assert Comparison.from_json(comparison.to_json()) == comparison
+    usual = compare_scores(simulated(4, 40), all_pairs=True, n_resamples=199)
+    assert all(pair.worst is not None for pair in usual)
+    assert not any("list the queries" in note for note in usual.notes)
 
 
 @pytest.mark.slow

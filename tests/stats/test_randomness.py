@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
@@ -11,10 +12,10 @@ import numpy as np
 import pytest
 
 from rankscope.stats import rng
-from rankscope.stats.family import joint_test
+from rankscope.stats.family import bonferroni_tests, joint_test, separate_tests
 from rankscope.stats.interval import bca_interval, jackknife, percentile_interval
 from rankscope.stats.paired import bayesian_bootstrap, bootstrap_shift_test, sign_flip_test
-from rankscope.stats.units import Units
+from rankscope.stats.units import Moments, UnitColumns, Units, sums_in_blocks
 
 RNG = np.random.default_rng(11)
 DIFFERENCES = RNG.normal(0.02, 0.1, 77)
@@ -194,3 +195,94 @@ def test_closed_form_of_the_jackknife():
 
     np.testing.assert_allclose(jackknife(DIFFERENCES, row_means), by_hand, atol=1e-14)
     np.testing.assert_allclose(jackknife(DIFFERENCES, lambda rows: rows.mean(axis=1)), by_hand, atol=1e-14)
+
+
+def family_of_many_units(**options):
+    """Return all pairs of 12 systems, and the systems themselves, over units that fill two blocks and a bit."""
+    scores = np.random.default_rng(8).random((2_100, 12)) - 0.5
+    pairs = units(np.column_stack([b - a for a, b in combinations(scores.T, 2)])).moments()
+    found = [
+        joint_test(units(scores), more, alpha=0.05, n_resamples=1_500, seed=0, **options) for more in (None, pairs)
+    ]
+    return [array.tobytes() for each in found for array in (each.p, each.p_alone, each.critical)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_of_flips_do_not_matter(threads):
+    assert family_of_many_units(threads=threads) == family_of_many_units()
+
+
+@pytest.mark.parametrize("chunk", [1, 5_000, 1 << 24])
+def test_flips_that_are_tried_together_do_not_matter(chunk, monkeypatch):
+    usual = family_of_many_units()
+    monkeypatch.setattr(rng, "CHUNK", chunk)
+    assert family_of_many_units(threads=2) == usual
+
+
+@pytest.mark.parametrize("n_columns", [3, 40])  # looked up, and multiplied
+@pytest.mark.parametrize("n", [5, 70, 2_100])  # all flips, one block, three blocks
+def test_some_flips_are_those_of_all(n, n_columns):
+    values = np.random.default_rng(n).normal(size=(n, n_columns))
+    flips = rng.SignFlips(n, 700, 5)
+    whole = flips.sums(values)
+    for first, stop in ((0, 256), (256, 512), (512, 700)):
+        if stop <= flips.n_flips:
+            some = slice(first, stop)
+            np.testing.assert_array_equal(flips.bits(0, some), flips.bits(0)[some])
+            np.testing.assert_array_equal(flips.sums(values, some), whole[some])
+
+
+def test_whoever_adds_blocks_in_their_order_has_the_same_sums():
+    values = np.random.default_rng(1).normal(size=(3_500, 6))
+    flips = rng.SignFlips(3_500, 300, 5)
+    blocks = [values[start : start + 1024] for start in range(0, 3_500, 1024)]
+    for groups in ([[0], [1], [2], [3]], [[0, 1, 2], [3]], [[0], [1, 2, 3]]):  # blocks of one worker each
+        total = np.zeros((300, 6))
+        for group in groups:
+            for block in group:
+                flips.add_block(total, block, blocks[block])
+        np.testing.assert_array_equal(total, flips.sums(values))
+
+
+def test_signs_are_those_of_the_seed_the_purpose_and_the_block():
+    """The streams are written down, so that they are the same in every version and in other programs."""
+    seed = np.random.SeedSequence([9, zlib.crc32(b"sign flip"), 1])
+    words = np.random.PCG64(seed).random_raw(4 * 2).reshape(4, 2)  # four flips of 100 units: two words each
+    by_hand = [[1 - 2 * ((int(row[i // 64]) >> (i % 64)) & 1) for i in range(100)] for row in words]
+    values = np.zeros((1_124, 1_124))
+    values[1024:, 1024:] = np.eye(100)
+    assert rng.SignFlips(1_124, 4, 9).sums(values)[:, 1024:].tolist() == by_hand
+
+
+def test_sums_of_blocks_do_not_depend_on_the_columns_beside_them():
+    values = np.random.default_rng(2).normal(size=(2_500, 7))
+    whole = sums_in_blocks(values)
+    assert whole == pytest.approx(values.sum(axis=0))
+    for columns in ([0], [6], [2, 5], [6, 0, 3]):
+        np.testing.assert_array_equal(sums_in_blocks(values[:, columns]), whole[columns])
+
+
+def test_columns_that_are_made_when_needed_are_those_that_are_held():
+    values = np.random.default_rng(3).normal(0.01, 0.1, (60, 700))
+    values[:40, 5] = np.nan  # as of a pair that has other queries
+    held = units(values)
+    made = UnitColumns(700, held.columns)
+    for test in (joint_test, separate_tests, bonferroni_tests):
+        some, whole = (test(each, alpha=0.05, n_resamples=300, seed=1) for each in (made, held))
+        for name in ("p", "p_alone", "critical", "critical_equivalence"):
+            np.testing.assert_array_equal(getattr(some, name), getattr(whole, name))
+
+
+def test_memory_of_all_pairs_does_not_grow_with_flips_and_pairs():
+    # 9,999 flips of 19,900 pairs would take 1.6 GB, and those of 200 systems 16 MB
+    scores = np.random.default_rng(0).random((300, 200))
+    gram = scores.T @ scores
+    i, j = np.triu_indices(200, 1)
+    total, ones = (scores.sum(axis=0)[j] - scores.sum(axis=0)[i]), np.ones(len(i))
+    squares = np.diag(gram)[i] + np.diag(gram)[j] - 2 * gram[i, j]
+    moments = Moments(300 * ones, total, 300 * ones, squares, total, 300 * ones)
+    tracemalloc.start()
+    joint_test(units(scores), moments, alpha=0.05, n_resamples=9_999, seed=0, threads=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6

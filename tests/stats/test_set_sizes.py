@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 from statsmodels.stats.power import TTestPower
 
+from rankscope.stats.power import queries_needed, queries_needed_each
 from rankscope.stats.set_sizes import SIZES, size_in_words, size_with_differences, usual_differences
 
 
@@ -36,3 +40,15 @@ def test_no_difference_is_promised_where_the_exact_test_cannot_reach_the_level(n
     assert usual_differences(n) == {}
     assert size_with_differences(n).endswith("(so few can find no difference)")
     assert set(usual_differences(6)) == {"nDCG", "RR"}
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1e-4, 4e-7])
+def test_the_needs_of_many_spreads_are_those_of_each(alpha):
+    spreads = np.concatenate([[1e-6, 0.004, 0.02], np.random.default_rng(1).uniform(0.01, 0.6, 60)])
+    found = queries_needed_each(0.01, spreads, alpha=alpha)
+    assert found.tolist() == [queries_needed(0.01, spread, alpha=alpha).n_queries for spread in spreads.tolist()]
+
+
+def test_spreads_that_say_nothing_need_no_number_of_queries():
+    found = queries_needed_each(0.01, np.array([0.0, math.nan, math.inf, 1e12, 0.1]))
+    assert np.isnan(found).tolist() == [True, True, True, True, False]

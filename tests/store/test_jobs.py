@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import threading
-from datetime import datetime, timedelta
 
 import pytest
 
 from rankscope.errors import OptionError, UnknownNameError
 from rankscope.store import open_store
 from rankscope.store.jobs import MOST_ATTEMPTS, JobProgress, JobResult, JobStep
+from set_clock import SetClock
 
 PROJECT = "/home/me/search/rankscope.toml"
-START = datetime.fromisoformat("2026-11-17T09:00:00.000000+00:00")
-
-
-class Clock:
-    """Says what it is told to."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> str:
-        return (START + timedelta(seconds=self.seconds)).isoformat(timespec="microseconds")
 
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return SetClock()
 
 
 @pytest.fixture

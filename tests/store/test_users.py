@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -14,24 +13,14 @@ from rankscope.store import open_store, users
 from rankscope.store.exchange import export_store
 from rankscope.store.schema import login_session, metadata
 from rankscope.store.schema import user as user_table
+from set_clock import SetClock
 
 PASSWORD = "correct horse battery"
-START = datetime.fromisoformat("2026-11-17T09:00:00.000000+00:00")
-
-
-class Clock:
-    """Says what it is told to."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> str:
-        return (START + timedelta(seconds=self.seconds)).isoformat(timespec="microseconds")
 
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return SetClock()
 
 
 @pytest.fixture

@@ -1,6 +1,10 @@
 """Dense retrieval, its encoders and its cache."""
 
 import json
+import mmap
+import os
+import signal
+import subprocess
 import sys
 import threading
 import types
@@ -338,3 +342,54 @@ def test_wordllama_is_never_given_a_long_text_with_others_that_it_would_fill_up_
     vectors = encoder.encode(["ab", "x" * 1_000_000, "abc"], role="doc")
     assert calls == [[2, 3], [1_000_000]]
     assert vectors[:, 0].tolist() == [2, 1_000_000, 3]
+
+
+KILLED = """
+import os, pathlib, signal
+LOG = pathlib.Path(os.environ["LOG"])
+
+def encode(texts):
+    with LOG.open("a") as log:
+        log.write(texts[0] + "\\n")
+    if os.environ.get("KILL_AT") == texts[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [[float(len(text)), 1.0] for text in texts]
+"""
+FIT = """
+import sys
+from rankscope.systems import dense
+from rankscope.systems.base import Doc, ListDocs
+dense.BLOCK_DOCS = 3
+system = dense.Dense(model="killed:encode", similarity="dot", cache=sys.argv[1], device="cpu")
+system.fit(ListDocs([Doc(str(i), "x" * (i + 1)) for i in range(20)]))
+print([block.tolist() for block in system.vectors.blocks])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_encoding_goes_on_after_a_kill_with_the_block_that_it_was_at(tmp_path):
+    (tmp_path / "killed.py").write_text(KILLED)
+    log, cache = tmp_path / "log", tmp_path / "cache"
+    env = {**os.environ, "LOG": str(log), "PYTHONPATH": str(tmp_path)}
+    fit = [sys.executable, "-c", FIT, str(cache)]
+    killed = subprocess.run(fit, env={**env, "KILL_AT": "x" * 10}, cwd=tmp_path, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    starts = [len(line) for line in log.read_text().split()]
+    assert starts == [1, 4, 7, 10]  # the fourth block of three was cut off
+    log.unlink()
+    printed = subprocess.run(fit, env=env, cwd=tmp_path, capture_output=True, check=True, text=True).stdout
+    assert [len(line) for line in log.read_text().split()] == [10, 13, 16, 19]
+    blocks = json.loads(printed)
+    assert [row for block in blocks for row in block] == [[float(i + 1), 1.0] for i in range(20)]
+
+
+def test_kept_embeddings_are_mapped_not_read(encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(dense, "BLOCK_DOCS", 2)
+    for _ in range(2):  # those just written, and those that were there
+        system = Dense(model="letters:encode", cache=tmp_path, device="cpu")
+        system.fit(DOCS)
+        for block in system.vectors.blocks:
+            owner = block
+            while isinstance(owner, np.ndarray):
+                owner = owner.base
+            assert isinstance(owner, mmap.mmap)

@@ -17,13 +17,13 @@ from rankscope.cli.main import main
 from rankscope.errors import OptionError
 from rankscope.experiment.project import load_project, read_project
 from rankscope.experiment.runner import run_project
+from rankscope.io.connections import is_loopback
 from rankscope.systems.base import Query
 from rankscope.systems.encoders import Endpoint
 from rankscope.systems.http import Http
 from rankscope.systems.options import options_in
 from rankscope.systems.registry import SYSTEMS, class_of, make_system
 from rankscope.systems.secrets import FromEnvironment, Secrets, as_recorded, forms_of, secrets_in
-from rankscope.systems.transport import is_loopback
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from loopback import Loopback, Said

@@ -83,7 +83,12 @@ def test_no_docs_no_results():
 
 def test_vectors_come_back_in_the_order_asked_for(cloud):
     docs, _ = cloud
-    assert (index_of(docs, block=64).vectors_of(["d650", "d0", "d65"]) == docs[[650, 0, 65]]).all()
+    index = index_of(docs, block=64)
+    assert (index.vectors_of(["d650", "d0", "d65"]) == docs[[650, 0, 65]]).all()
+    parts = list(index.parts_of([f"d{i}" for i in range(700)]))
+    assert [len(part) for part in parts] == [64] * 10 + [60]
+    assert (np.concatenate(parts) == docs).all()
+    assert index.vectors_of([]).shape == (0, 0)
 
 
 @pytest.mark.skipif(vector_index.visible_gpu() is None, reason="torch sees no GPU")
@@ -107,3 +112,55 @@ def test_same_docs_as_faiss():
     for ranking, row, score in zip(found, rows, scores, strict=True):
         assert {doc for doc, _ in ranking} == {f"d{i}" for i in row}
         assert [s for _, s in ranking] == pytest.approx(score.tolist(), abs=1e-4)
+
+
+@pytest.fixture(params=["kernel", "python"])
+def way(request, monkeypatch):
+    """Search by the compiled kernel, and without it."""
+    if request.param == "python":
+        monkeypatch.setattr(vector_index, "kernel", lambda: None)
+    elif vector_index.kernel() is None:
+        pytest.skip("the kernel was not built")
+    return request.param
+
+
+@pytest.mark.parametrize("k", [1, 7, 64, 65, 699, 700, 5_000])
+def test_both_ways_find_what_a_plain_sort_finds(cloud, way, k):
+    docs, queries = cloud
+    found = index_of(docs, block=130).search(queries[:6], k=k)
+    assert found == [brute_force(docs, query, k) for query in queries[:6]]
+
+
+def test_docs_that_are_all_alike_are_in_the_order_of_their_ids(way):
+    docs = np.ones((3_000, 5), dtype=np.float32)
+    (found,) = index_of(docs, block=1024).search(np.ones((1, 5), dtype=np.float32), k=40)
+    assert found == [(doc, 5.0) for doc in sorted((f"d{i}" for i in range(3_000)), reverse=True)[:40]]
+
+
+def test_docs_that_get_better_and_better_overtake_all_before_them(way):
+    docs = np.arange(4_000, dtype=np.float32)[:, None]  # the bar rises with every doc, and down again for the second
+    up, down = index_of(docs, block=1000).search(np.array([[1], [-1]], dtype=np.float32), k=3)
+    assert up == [("d3999", 3999.0), ("d3998", 3998.0), ("d3997", 3997.0)]
+    assert [doc for doc, _ in down] == ["d0", "d1", "d2"]
+
+
+def test_zeros_of_either_sign_tie(way):
+    docs = np.array([[-0.0], [0.0], [1.0], [-1.0]], dtype=np.float32)
+    (found,) = index_of(docs, block=4).search(np.array([[1.0]], dtype=np.float32), k=4)
+    assert [doc for doc, _ in found] == ["d2", "d1", "d0", "d3"]
+
+
+def test_the_kernel_refuses_what_does_not_fit_together():
+    module = vector_index.kernel()
+    if module is None:
+        pytest.skip("the kernel was not built")
+    docs, queries = np.ones((3, 2), dtype=np.float32), np.ones((2, 2), dtype=np.float32)
+    one, room = np.zeros(1, dtype=np.int64), np.empty(1, dtype=np.float32)
+    for doc, query in ((3, 0), (-1, 0), (0, 2), (0, -1)):
+        with pytest.raises(RuntimeError, match="no such row"):
+            module.exact_products(docs, queries, one + doc, one + query, room)
+    with pytest.raises(RuntimeError, match="fit together"):
+        module.exact_products(docs, np.ones((2, 3), dtype=np.float32), one, one, room)
+    nearest = module.nearest(k=1, margins=np.zeros(2, dtype=np.float32))
+    with pytest.raises(RuntimeError, match="a row of products per query"):
+        nearest.add(docs, 0)

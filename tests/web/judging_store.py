@@ -49,13 +49,13 @@ def fill(location, *, queries=QUERIES, docs=DOCS, lists=LISTS):
     return store
 
 
-def add_task(store, name, pairs, *, guideline=DEFAULT_GUIDELINE, overlap=2, **plan):
-    """Add a task on docs of queries, in the order in which they are given; nothing is shown twice."""
+def add_task(store, name, pairs, *, guideline=DEFAULT_GUIDELINE, overlap=2, repeat_share=0.0, **plan):
+    """Add a task on docs of queries, in the order in which they are given; nothing is shown twice, unless it says so."""
     items = [TaskItem(number=0, query=query, doc=doc, place=i) for i, (query, doc) in enumerate(pairs)]
     return store.tasks.add(
         name,
         collection=COLLECTION,
-        plan=TaskPlan(pool="file", overlap=overlap, repeat_share=0.0, **plan),
+        plan=TaskPlan(pool="file", overlap=overlap, repeat_share=repeat_share, **plan),
         guideline=store.judgments.add_guideline(guideline),
         items=items,
     )

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 from background_tasks import break_down, end_by_a_signal, number_of_runs, process_number, refuse
+from judging_store import fill as fill_doctors
 from running import Server
 from sample import fill_store
 
+from rankscope.data.tasks import TaskPlan
 from rankscope.errors import InputError, RankscopeError, UnfinishedError
 from rankscope.experiment.history import history_of
+from rankscope.judging.rater_view import SaveRequest
+from rankscope.judging.session import session_of
+from rankscope.judging.tasks import create_task
 from rankscope.web.background import Background, StillComputingError
 from rankscope.web.library import Library
 from rankscope.web.pages.compare import ComparePageOptions, compare_page, compare_view
@@ -127,6 +132,36 @@ def test_what_was_computed_takes_a_bounded_amount_of_memory(library, tasks, monk
         there(lambda more=more: large(library, number_of_runs, more))
     assert len(library._kept) < 10
     assert set(library._bytes) <= set(library._kept)
+
+
+def test_who_waits_for_a_task_gets_what_it_gives(library, tasks):
+    beside = library.background
+    assert beside.finished("runs", "the runs", number_of_runs, (5,)) == 12 + 5
+    with pytest.raises(InputError, match="that cannot be"):
+        beside.finished("refused", "something", refuse, ())
+    beside.close()
+    with pytest.raises(UnfinishedError, match="the server is ending"):
+        beside.finished("late", "something", number_of_runs, (1,))
+
+
+def test_the_standing_of_a_judging_task_is_worked_out_in_another_process(tmp_path):
+    """One doc in five is graded; the process sees what was saved after it began."""
+    store = fill_doctors(tmp_path)
+    library, here = Library(store), Library(store)
+    library.settler = Background(store.location, read_only=False)
+    try:
+        task = create_task(store, "standing", TaskPlan(k=1, measure="P@1"), runs=["lexical-7", "dense-9"])
+        assert library.settling.latest(task) is None
+        assert library.settling.now(task).stage == "nothing judged"
+        session = session_of(store, task, store.raters.invite(task)[0])
+        saved = SaveRequest(uuid="2f1c6b6e-6f0e-4d57-9a60-1c1c2f4f0b11", query="q1", doc="d1", grade=3.0)
+        assert session.save(saved).status == "ok"
+        state = library.settling.now(task)
+        assert (state.n_judged, state.last_judgment) == (1, store.judgments.newest(str(task.number)))
+        assert state == here.settling.now(task)
+        assert library.settling._tasks == {}, "it was worked out in this process"
+    finally:
+        library.close()
 
 
 # pages

@@ -8,6 +8,8 @@ from judging_store import COLLECTION, DOCS, QUERIES, add_task, fill, held
 from running import TOKEN, Server
 from test_every_page import SERIOUS
 
+from rankscope.data.tasks import TaskPlan
+from rankscope.judging.tasks import change_guideline, create_task
 from rankscope.store import StoredDoc, StoredQuery
 from rankscope.web.library import Library
 
@@ -29,12 +31,14 @@ def desk(tmp_path_factory):
 class Rater:
     """Somebody in a browser of their own, who came by an invitation."""
 
-    def __init__(self, chromium, server, task, *, name="Ada", token=None, **context):
+    def __init__(self, chromium, server, task, *, name="Ada", token=None, route=None, **context):
         self.store, self.task = server.library.store, task
         self.rater, self.token = (None, token) if token else self.store.raters.invite(task, name=name)
         self.context = chromium.new_context(
             base_url=server.url, **{"viewport": {"width": 1440, "height": 900}, **context}
         )
+        if route:
+            self.context.route(*route)
         self.problems = []
         self.page = self.open()
 
@@ -47,6 +51,8 @@ class Rater:
 
     def press(self, *keys):
         for key in keys:
+            if key.isdigit():  # a doc is graded when it is there
+                self.page.locator("#doc[aria-busy], #doc #text:empty").first.wait_for(state="detached")
             self.page.keyboard.press(key)
             if key == "Escape":
                 self.page.locator("dialog[open]").wait_for(state="detached")
@@ -130,6 +136,27 @@ def test_by_keys_to_the_end(desk, invite):
     assert [rater.name for rater in raters] == ["Ada"]
 
 
+def test_docs_that_were_passed_over_come_a_second_time_only_after_the_first(desk, invite):
+    """With a half of ten docs twice there are fifteen answers; nothing can come again while nothing is judged."""
+    pairs = [(query, f"d{i}") for query in ("q1", "q3") for i in range(1, 6)]
+    ada = invite(add_task(desk.store, "passed over", pairs, repeat_share=0.5))
+    ada.page.locator("#n", has_text="15").wait_for()
+    seen = []
+    for _ in range(12):
+        ada.page.locator("#doc:not([aria-busy]) #title:not(:empty)").wait_for()
+        seen.append((ada.page.locator("#query").inner_text(), ada.page.locator("#title").inner_text()))
+        ada.press("j")
+    assert len(set(seen)) == 10
+    ada.page.get_by_text("This is the last doc").wait_for()
+    for n_done in range(1, 16):
+        ada.press("2")
+        ada.page.locator("#done", has_text=re.compile(f"^{n_done}$")).wait_for()
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+    ada.saved()
+    assert ada.page.locator("#warning").is_hidden()
+    assert len(ada.held[0]) == 10
+
+
 def test_offline_and_back_and_reloaded_in_the_middle(desk, invite):
     task = add_task(desk.store, "offline", PAIRS)
     ada = invite(task)
@@ -139,14 +166,14 @@ def test_offline_and_back_and_reloaded_in_the_middle(desk, invite):
     ada.page.wait_for_load_state("networkidle")  # what comes next is loaded before it is needed
     ada.context.set_offline(True)
     ada.press("1", "1")
-    ada.page.get_by_text("Offline: 2 grades kept in this browser").wait_for()
+    ada.page.get_by_text("Offline: 2 answers kept in this browser").wait_for()
     assert len(ada.held[0]) == 1
     # the connection is back, but saving does not work yet: a reload keeps what was not sent
     ada.context.route("**/judge/save.json", lambda route: route.abort())
     ada.context.set_offline(False)
     ada.page.reload()
     ada.page.locator("#done", has_text="3").wait_for()
-    ada.page.get_by_text("2 grades kept in this browser").wait_for()
+    ada.page.get_by_text("2 answers kept in this browser").wait_for()
     ada.press("u")
     ada.page.get_by_text("There is nothing to undo").wait_for()
     ada.context.unroute("**/judge/save.json")
@@ -169,7 +196,7 @@ def test_a_restart_of_the_server_loses_nothing(chromium, tmp_path):
         ada.page.wait_for_load_state("networkidle")
         server.close()
         ada.press("2", "1")
-        ada.page.get_by_text("Offline: 2 grades kept in this browser").wait_for()
+        ada.page.get_by_text("Offline: 2 answers kept in this browser").wait_for()
         server = Server(Library(store), port=server.port)
         ada.press("0")
         ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
@@ -222,6 +249,79 @@ def test_two_tabs_and_two_browsers_of_one_rater(desk, invite):
     assert sorted(value[0] for value in ada.held[0].values()) == [0.0]
 
 
+def test_undo_takes_back_what_was_said_in_this_tab_only(desk, invite):
+    task = add_task(desk.store, "undo in two tabs", PAIRS[:2])
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    first = ada.page.locator("#title").inner_text()
+    other = ada.open()
+    other.locator("#title", has_text=first).wait_for()
+    ada.press("b", "2", "k", "3")  # the same doc twice
+    ada.saved()
+    other.locator("#done", has_text="1").wait_for()
+    other.keyboard.press("0")  # the other tab, which knows of it, says otherwise
+    other.locator("#saved", has_text=re.compile("^Saved$")).wait_for()
+    ada.press("k")
+    ada.page.locator(".gb[data-grade='0'][aria-pressed=true]").wait_for()  # heard of it
+    ada.press("u")
+    ada.page.locator("#warning", has_text="judged again in another window").wait_for()
+    ada.press("u")
+    ada.saved()
+    assert [value[0] for value in ada.held[0].values()] == [0.0]
+    ada.press("u")  # the choice is this tab's own
+    ada.saved()
+    assert ada.held[1] == {}
+    other.keyboard.press("u")  # what holds is what the other tab said: it brings the grade before back
+    other.locator("#saved", has_text=re.compile("^Saved$")).wait_for()
+    other.locator("#toast", has_text="Undone").wait_for()
+    ada.page.locator(".gb[data-grade='3'][aria-pressed=true]").wait_for()
+    assert [value[0] for value in ada.held[0].values()] == [3.0]
+
+
+def test_undo_goes_back_step_by_step_on_one_doc(desk, invite):
+    task = add_task(desk.store, "undo one doc", PAIRS[:2])
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("1", "k", "2", "k", "3", "u")
+    ada.saved()
+    assert [value[0] for value in ada.held[0].values()] == [2.0]
+    ada.press("u")
+    ada.saved()
+    assert [value[0] for value in ada.held[0].values()] == [1.0]
+    ada.press("u")
+    ada.saved()
+    assert ada.held[0] == {}
+
+
+@pytest.mark.parametrize("missing", ["**/judge/query.json*", "**/judge/query.json?query=q3"])
+def test_a_doc_that_has_not_come_cannot_be_judged(desk, invite, missing):
+    """Neither where no doc has come, nor where one stood on the screen before."""
+    task = add_task(desk.store, f"not come {missing[-1]}", PAIRS)
+    rater, token = desk.store.raters.invite(task, name="Ada")
+    ada = invite(task, token=token, route=(missing, lambda route: route.abort()))
+    n_before = 3 if "q3" in missing else 0  # so many docs of q1 come first
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press(*"222"[:n_before])
+    ada.title("Offline: this doc comes with the connection.")
+    for key in ("1", "2", "3", "b", "x", "?"):
+        ada.page.keyboard.press(key)
+        ada.page.locator("#toast", has_text="not here yet").wait_for()
+    if n_before:
+        for name in ("flag", "choose", "unclear"):
+            ada.page.locator(f"#to-{name}").click()
+        ada.page.locator(".gb").first.click()
+    assert ada.page.locator("dialog[open]").count() == 0
+    assert ada.page.locator("#done").inner_text() == str(n_before)
+    ada.saved()
+    assert len(held(desk.store, task)[0]) == n_before
+    assert held(desk.store, task)[1] == {}
+    ada.context.unroute(missing)
+    ada.page.locator("#text:not(:empty)").wait_for()  # it comes by itself
+    ada.press("1")
+    ada.saved()
+    assert [value[0] for value in held(desk.store, task, rater)[0].values()] == [2.0] * n_before + [1.0]
+
+
 def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
     task = add_task(desk.store, "revoked", PAIRS)
     ada = invite(task)
@@ -231,10 +331,10 @@ def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
     desk.store.tasks.stop(task)
     ada.press("3")
     ada.page.locator("#warning", has_text="stopped").wait_for()
-    ada.page.locator("#saved", has_text="Not saved: 1 grade kept in this browser").wait_for()
+    ada.page.locator("#saved", has_text="Not saved: 1 answer kept in this browser").wait_for()
     assert len(ada.held[0]) == 1
     ada.page.reload()
-    ada.page.locator("#saved", has_text="Not saved: 1 grade kept in this browser").wait_for()
+    ada.page.locator("#saved", has_text="Not saved: 1 answer kept in this browser").wait_for()
     desk.store.tasks.reopen(task)
     ada.page.reload()
     ada.page.locator("#title:not(:empty)").wait_for()
@@ -248,6 +348,29 @@ def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
     assert ada.page.locator("#doc").count() == 0
     assert len(ada.held[0]) == 2
     ada.problems.clear()  # refused requests are named in the console
+
+
+def test_a_grade_follows_the_guideline_that_the_page_showed(desk, invite):
+    task = add_task(desk.store, "words change", PAIRS)
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    change_guideline(desk.store, task, f"Look twice.\n\n{desk.store.tasks.guideline_text(task)}")
+    ada.press("2")
+    ada.saved()
+    ada.page.reload()
+    ada.page.locator("#done", has_text="1").wait_for()
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("1")
+    ada.saved()
+    now = desk.store.tasks.get(task.number).guideline
+    said = desk.store.judgments.list(COLLECTION, task=str(task.number))
+    assert [each.judgment.guideline for each in said] == [task.guideline, now]
+
+
+def test_large_counts_have_separators(desk, invite):
+    task = add_task(desk.store, "large", [("q1", f"x{i}") for i in range(1200)])
+    ada = invite(task)
+    ada.page.locator("#n", has_text="1,200").wait_for()
 
 
 def test_by_touch_on_a_phone(desk, invite):
@@ -277,6 +400,22 @@ def test_by_touch_on_a_phone(desk, invite):
     docs, choices = ada.held
     assert sorted((value[0] or -1, value[2]) for value in docs.values()) == [(-1, "too far"), (2.0, "")]
     assert len(choices) == 1
+
+
+def test_a_phone_says_how_far_it_is_and_presses_no_button_by_itself(desk, invite):
+    task = create_task(
+        desk.store, "phone", TaskPlan(k=2, measure="P@2", repeat_share=0.0), runs=["lexical-7", "dense-9"]
+    )
+    ada = invite(task, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    borders = "[...document.querySelectorAll('.gb')].map((one) => getComputedStyle(one).borderTopColor)"
+    ada.page.locator(".gb").nth(2).tap()
+    ada.page.locator("#done", has_text="1").wait_for()
+    ada.page.locator("#toast.gone").wait_for(state="attached")  # whatever moves has moved
+    assert ada.page.locator(".gb[aria-pressed=true]").count() == 0
+    assert len(set(ada.page.evaluate(borders))) == 1
+    ada.page.locator("#settle-line:visible", has_text=re.compile("settled")).wait_for()
+    assert ada.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_hostile_texts_are_shown_and_not_obeyed(chromium, tmp_path):

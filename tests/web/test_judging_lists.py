@@ -9,8 +9,9 @@ from running import Server
 from test_every_page import SERIOUS
 from test_judging import Rater
 
-from rankscope.data.tasks import TaskPlan
+from rankscope.data.tasks import TaskPlan, again_name
 from rankscope.judging.tasks import create_task
+from rankscope.store import StoredQuery
 from rankscope.web.library import Library
 
 
@@ -101,3 +102,229 @@ def test_lists_by_touch_offline_and_for_axe(chromium, desk, width, scheme):
     assert len(ada.held[1]) == 1
     ada.problems.clear()
     ada.close()
+
+
+THREE = {**LISTS, "hybrid-3": {"q1": ["d6", "d3", "d1"], "q2": ["d4", "d1"], "q3": ["d2", "d6"]}}
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    store = fill(tmp_path_factory.mktemp("three"), lists=THREE)
+    running = Server(Library(store))
+    running.store = store
+    yield running
+    running.close()
+    store.close()
+
+
+def three_task(store, name, *, repeat_share=0.0):
+    plan = TaskPlan(mode="lists", k=3, repeat_share=repeat_share)
+    return create_task(store, name, plan, runs=list(THREE))
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_three_lists_side_by_side_to_the_end(chromium, three, width):
+    axe = files(pytest.importorskip("axe_core_python")).joinpath("axe.min.js").read_text("utf-8")
+    task = three_task(three.store, f"three {width}")
+    phone = {"has_touch": True, "is_mobile": True} if width == 390 else {}
+    ada = Rater(chromium, three, task, viewport={"width": width, "height": 900}, bypass_csp=True, **phone)
+    boards = ada.page.locator(".board2")
+    boards.nth(2).wait_for()
+    boxes = [box.bounding_box() for box in boards.all()]
+    if width == 1440:
+        assert len({box["y"] for box in boxes}) == 1
+        assert all(box["x"] + box["width"] <= width for box in boxes)
+    else:
+        assert len({box["x"] for box in boxes}) == 1
+    assert ada.page.evaluate("document.documentElement.scrollWidth") <= width
+    ada.page.evaluate(axe)
+    assert ada.page.evaluate(SERIOUS) == []
+    for place in range(1, 4):
+        ada.page.locator("#place", has_text=f"Query {place} of 3").wait_for()
+        for pair in ("list 1 or list 2", "list 1 or list 3", "list 2 or list 3"):
+            ada.page.locator(".which [aria-pressed=true]", has_text=pair).wait_for()
+            ada.page.locator(".pref label", has_text="slightly").first.click()
+        ada.page.get_by_role("button", name="Next query").click()
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+    ada.saved()
+    kept = three.store.preferences.current(task=str(task.number))
+    assert len(kept) == 9
+    assert {each.preference.value for each in kept} == {-1}
+    counts = ada.page.locator("#counts").inner_text()
+    assert counts == "3 of 3 done · 0 flags"
+    place = ada.page.locator("#place").inner_text()
+    assert ("with k" in place) == (width == 1440)
+    ada.page.get_by_role("button", name="Look again").click()
+    boards.nth(2).wait_for()
+    ada.page.reload()
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+    assert ada.page.locator("#counts").inner_text() == counts
+    ada.close()
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Eight queries: only what has a few others behind it comes again."""
+    queries = {f"q{i}": StoredQuery(f"need number {i}") for i in range(8)}
+    lists = {system: dict.fromkeys(queries, found["q1"]) for system, found in THREE.items()}
+    store = fill(tmp_path, queries=queries, lists=lists)
+    running = Server(Library(store))
+    running.store = store
+    yield running
+    running.close()
+    store.close()
+
+
+def test_a_query_that_comes_again_starts_blank_and_what_is_chosen_there_holds(chromium, many):
+    task = three_task(many.store, "again", repeat_share=0.5)
+    ada = Rater(chromium, many, task)
+    ada.page.locator(".board2").nth(2).wait_for()
+    first = ada.page.locator("#query").inner_text()
+    chosen = {}
+    for _ in range(10):
+        query = ada.page.locator("#query").inner_text()
+        if query in chosen:
+            break
+        ada.press("b", "x", "Enter")
+        ada.page.get_by_text("You would choose this one").first.wait_for()
+        chosen[query] = ada.page.locator(".cur b").first.inner_text()
+        ada.press("1", "1", "1", "Enter")
+        ada.page.wait_for_function("(before) => document.getElementById('query').textContent !== before", arg=query)
+    assert first in chosen
+    place = ada.page.locator("#place").inner_text()
+    assert "again" not in place, "who knows that it is a check repeats the answer"
+    query = ada.page.locator("#query").inner_text()
+    assert query in chosen
+    ada.page.locator(".board2").nth(2).wait_for()
+    assert ada.page.get_by_text("You would choose this one").count() == 0
+    assert ada.page.locator(".li.fl").count() == 0
+    ada.saved()
+    counts = ada.page.locator("#counts").inner_text()
+    before = dict(ada.held[1])
+    ada.page.reload()
+    ada.page.locator(".board2").nth(2).wait_for()
+    assert (ada.page.locator("#place").inner_text(), ada.page.locator("#counts").inner_text()) == (place, counts)
+    row = ada.page.locator(".board2 .li", has_text=chosen[query]).first
+    row.get_by_role("button", name=re.compile("^Would choose")).click()  # the doc that was chosen the first time
+    ada.page.get_by_text("Chosen for this query").wait_for()
+    ada.saved()
+    assert ada.held[1] == before
+    ada.press("u")
+    ada.page.get_by_text("You would choose this one").first.wait_for(state="detached")
+    ada.saved()
+    assert ada.held[1] == before, "what was chosen the first time still holds"
+    ada.press("x", "Enter")
+    ada.page.locator(".li.fl").first.wait_for()
+    ada.saved()
+    assert ada.page.locator("#warning").is_hidden()
+    assert ada.page.locator("#counts").inner_text() == counts
+    ada.close()
+
+
+def test_a_query_that_was_passed_over_comes_again_only_after_it_was_judged(chromium, many):
+    task = three_task(many.store, "passed over", repeat_share=0.5)
+    ada = Rater(chromium, many, task)
+    seen = []
+    for _ in range(8):  # all are passed over: nothing can come a second time
+        ada.page.locator(".board2").nth(2).wait_for()
+        seen.append(ada.page.locator("#query").inner_text())
+        ada.press("Enter")
+        ada.page.wait_for_function("(before) => document.getElementById('query').textContent !== before", arg=seen[-1])
+    assert len(set(seen)) == 8
+    assert ada.page.locator("#query").inner_text() == seen[0]
+    for _ in range(12):
+        query = ada.page.locator("#query").inner_text()
+        if "All done" in query:
+            break
+        ada.page.locator(".board2").nth(2).wait_for()
+        ada.press("1", "1", "1", "Enter")
+        ada.page.wait_for_function("(before) => document.getElementById('query').textContent !== before", arg=query)
+    ada.saved()
+    assert "All done" in ada.page.locator("#query").inner_text()
+    assert ada.page.locator("#warning").is_hidden()
+    ada.close()
+
+
+def test_no_keys_are_named_where_there_are_none(chromium, three):
+    ada = Rater(
+        chromium, three, three_task(three.store, "fingers"), viewport={"width": 390, "height": 844}, has_touch=True,
+        is_mobile=True,
+    )  # fmt: skip
+    ada.page.locator(".board2").nth(2).wait_for()
+    assert ada.page.locator("kbd:visible").count() == 0
+    ada.page.get_by_role("button", name=re.compile("^Flag ")).first.tap()
+    ada.page.get_by_label("Note").wait_for()
+    assert ada.page.locator("kbd:visible").count() == 0
+    ada.page.get_by_role("button", name="Cancel").tap()
+    ada.page.get_by_role("button", name="Help").tap()
+    ada.page.get_by_role("heading", name="Help").wait_for()
+    assert ada.page.locator("kbd:visible").count() == 0
+    ada.close()
+
+
+def test_lists_that_have_not_come_cannot_be_judged(chromium, desk):
+    task = lists_task(desk.store, "not come")
+    ada = Rater(chromium, desk, task, route=("**/judge/query.json*", lambda route: route.abort()))
+    ada.page.get_by_text("Offline: this query comes with the connection.").wait_for()
+    for key in ("1", "5", "?", "x", "b"):
+        ada.page.keyboard.press(key)
+        ada.page.locator("#toast", has_text="not here yet").wait_for()
+    assert ada.page.locator("dialog[open]").count() == 0
+    assert not ada.page.locator("#bar").is_visible()
+    ada.saved()
+    assert desk.store.preferences.list(task=str(task.number)) == ()
+    assert ada.held == ({}, {})
+    ada.close()
+
+
+def test_undo_of_lists_takes_back_what_was_said_in_this_tab_only(chromium, desk):
+    task = lists_task(desk.store, "undo in two tabs")
+    ada = Rater(chromium, desk, task)
+    ada.page.locator(".board2").nth(1).wait_for()
+    other = ada.open()
+    other.locator(".board2").nth(1).wait_for()
+    ada.page.keyboard.press("1")
+    ada.saved()
+    other.locator("input[value='-2']:checked").wait_for(state="attached")
+    other.keyboard.press("5")
+    ada.page.locator("input[value='2']:checked").wait_for(state="attached")
+    ada.page.keyboard.press("u")
+    ada.page.locator("#warning", has_text="judged again in another window").wait_for()
+    ada.saved()
+    (kept,) = desk.store.preferences.current(task=str(task.number))
+    assert kept.preference.value == 2
+    ada.close()
+
+
+def test_a_query_comes_back_with_its_sides_swapped(chromium, tmp_path):
+    """Five queries and a share of 5%: one of them comes again, at the end, and is compared with what was said first."""
+    names = [f"n{i}" for i in range(5)]
+    queries = {name: StoredQuery(f"query {name}") for name in names}
+    lists = {"old-1": {name: ["d1", "d2"] for name in names}, "new-2": {name: ["d3", "d6"] for name in names}}
+    with fill(tmp_path, queries=queries, lists=lists) as store:
+        task = create_task(store, "swapped", TaskPlan(mode="lists", k=2, repeat_share=0.05), runs=list(lists))
+        server = Server(Library(store))
+        ada = Rater(chromium, server, task)
+        first = {}
+        try:
+            for place in range(1, 7):
+                ada.page.locator("#place", has_text=f"Query {place} of 6").wait_for()
+                left = ada.page.locator(".board2").first.locator(".li b").all_inner_texts()
+                query = ada.page.locator("#query").inner_text()
+                assert (query in first) == (place == 6)
+                assert place < 6 or first[query] != left
+                assert "swapped" not in ada.page.locator("#place").inner_text()
+                first.setdefault(query, left)
+                ada.page.keyboard.press("1")
+                ada.page.keyboard.press("Enter")
+            ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+            ada.saved()
+            (again,) = store.preferences.current(task=again_name(str(task.number)))
+            assert (again.preference.value, len(store.preferences.current(task=str(task.number)))) == (-2, 5)
+            ada.press("m")
+            ada.page.get_by_text("at least one comes back later with the sides swapped").wait_for()
+            said = server.get(f"/flags?task={task.number}").data.decode()
+            assert "No lists were judged again" not in said
+            ada.close()
+        finally:
+            server.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankscope.align.hits import Hits
+from rankscope.align.hits import Hits, KernelHits
 from rankscope.align.kernel import find_with_kernel
 from rankscope.align.policies import Policies
 from rankscope.arrays import Bools, offsets_of
@@ -28,7 +28,12 @@ def align(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = N
 
 def align_by(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None) -> Hits:
     """Align by the kernel, or by the reference where the kernel cannot."""
-    found = find_with_kernel(qrels, run, policies, threads=threads)
+    if getattr(run.source, "is_sharded", False):
+        from rankscope.align.sharded import find_in_shards  # most runs are read at once
+
+        found: KernelHits | None = find_in_shards(qrels, run, policies, threads=threads)
+    else:
+        found = find_with_kernel(qrels, run, policies, threads=threads)
     if found is not None:
         check_answered(qrels, found.answered, found.other_queries, found.n_other_queries, policies)
         if found.duplicate:
@@ -39,6 +44,11 @@ def align_by(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None)
         answered = answered_queries(qrels, run)
         check_answered(qrels, answered, run.query_ids[:N_OTHERS_SHOWN], len(run), policies)
         found = find_in_python(qrels, run, policies, answered)
+    return hits_of(found, qrels, policies)
+
+
+def hits_of(found: KernelHits, qrels: Qrels, policies: Policies) -> Hits:
+    """Return what was found as measures see it."""
     ideal_offsets, ideal_grades = qrels.ideal
     hits = Hits(
         query_ids=qrels.query_ids,

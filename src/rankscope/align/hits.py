@@ -30,6 +30,11 @@ class KernelHits(LightRecord, eq=False):
     """The first of them."""
     duplicate: tuple[str, str] | None = None
     """The first query that lists a doc twice, and that doc, where this is an error."""
+    n_rows: int = 0
+    other_hashes: bytes = b""
+    """64 bits of each query that the qrels do not have, by which they are counted once over several parts of a run."""
+    uses_ranks: bool = True
+    """Whether all ranks were numbers; else the order is that of the rows."""
 
 
 class Hits(LightRecord, eq=False):

@@ -44,15 +44,12 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
     elif isinstance(source, RowsSource):
         answer = find_in_rows(module, index, source.rows, call | {"first": first, "threads": n_threads(threads)})
     elif isinstance(source, TableSource):
-        at = source.column_of
-        rank = at.get("rank", -1) if policies.ties == "given" else -1
-        columns = (at["query"], at["doc"], at["score"], rank)
-        answer = module.align_table(index, source.table, *columns, **call, first=first, threads=n_threads(threads))
+        answer = find_in_table(module, index, source, call | {"first": first}, threads)
     elif hasattr(source, "trec_text"):
-        answer = find_in_text(module, index, source, call | {"first": first}, threads)
+        answer = find_in_file(module, index, source, call | {"first": first}, threads)
     if answer is None:
         return None
-    arrays, _n_rows, n_other_queries, other_queries, duplicate = answer
+    arrays, n_rows, n_other_queries, other_queries, duplicate, *more = answer
     answered, n_retrieved, n_hits, ranks, grades = arrays
     return KernelHits(
         answered=np.frombuffer(answered, dtype=np.bool_),
@@ -63,7 +60,29 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
         n_other_queries=n_other_queries,
         other_queries=other_queries,
         duplicate=duplicate,
+        n_rows=n_rows,
+        other_hashes=more[0] if more else b"",
+        uses_ranks=not more or more[1],
     )
+
+
+def find_in_file(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> Any:
+    """Find in TREC text, else in the columns of a table, where the file is one."""
+    answer = find_in_text(module, index, source, dict(call), threads)
+    by_column = getattr(source, "by_column", None) if answer is None else None
+    if by_column is None:
+        return answer
+    answer = find_in_table(module, index, by_column, call, threads)
+    if answer is not None:
+        source.accept_columns()
+    return answer
+
+
+def find_in_table(module: Any, index: Any, source: TableSource, call: dict[str, Any], threads: int | None) -> Any:
+    at = source.column_of
+    rank = at.get("rank", -1) if call["ties"] == "given" else -1
+    columns = (at["query"], at["doc"], at["score"], rank)
+    return module.align_table(index, source.table, *columns, **call, threads=n_threads(threads))
 
 
 def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> Any:
@@ -77,7 +96,8 @@ def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], thr
             with data.opened() as (file, size):
                 found = module.align_file(index, file, size, **call, threads=n_threads(threads, n_bytes=size))
         elif isinstance(data, np.ndarray):
-            found = module.align_text(index, data, **call, threads=n_threads(threads, n_bytes=len(data)))
+            ranks = {"with_ranks": False} if getattr(source, "ignores_ranks", False) else {}
+            found = module.align_text(index, data, **call, **ranks, threads=n_threads(threads, n_bytes=len(data)))
         else:
             stream = module.TextStream(index, **call, threads=n_threads(threads))
             for chunk in data:

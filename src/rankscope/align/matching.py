@@ -36,6 +36,8 @@ DEEP = 10
 FEW_DOCS = 3
 """In so few docs a 0 is a grade; in longer lists it may be the last of n-1 … 0, which are ranks turned into scores."""
 ENOUGH_QUERIES = 5
+MOST_COMPARED = 1_000_000
+"""Of a run in shards, about so many docs are compared by their spelling; whether one is judged is looked up for all."""
 
 
 def find_mismatch(qrels: Qrels, run: Run, counts: Counts) -> Finding | None:
@@ -48,9 +50,22 @@ def find_mismatch(qrels: Qrels, run: Run, counts: Counts) -> Finding | None:
     if counts.unjudged < counts.retrieved:
         return None
     try:
-        return compare_docs(run.name or "run", qrels, run.rows.doc)
+        return compare_docs(run.name or "run", qrels, docs_of(run, qrels))
     except MemoryError as error:
         raise out_of_memory(run.name or "the run", 0) from error
+
+
+def docs_of(run: Run, qrels: Qrels) -> Iterable[str]:
+    """Return the docs of a run; of one in shards all that are judged for some query, and enough of the others."""
+    if not getattr(run.source, "is_sharded", False):
+        return run.rows.doc
+    judged, found = set(qrels.rows.doc), dict[str, None]()
+    for part in run.source.parts():
+        docs = part.read().doc
+        found.update(dict.fromkeys(doc for doc in docs if doc in judged))
+        if len(found) < MOST_COMPARED:
+            found.update(dict.fromkeys(docs))
+    return found
 
 
 def compare_docs(where: str, qrels: Qrels, retrieved: Iterable[str]) -> Finding | None:

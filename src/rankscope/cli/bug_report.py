@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
 from rankscope.errors import shorten
+from rankscope.io.addresses import is_remote, shown_url
 from rankscope.systems.secrets import HIDDEN, SECRET_NAMES, secrets_of_environment, url_without_secrets
 
 
@@ -39,5 +40,5 @@ def without_secrets(given: Sequence[str]) -> Iterator[str]:
         elif equals and "://" not in name and SECRET_NAMES.search(name) and value:
             yield f"{name}={HIDDEN}"
         else:
-            yield url_without_secrets(argument) if "://" in argument else argument
+            yield f"{name}={shown_url(value)}" if is_remote(value) else url_without_secrets(shown_url(argument))
         is_secret = bool(re.match("--?[^=]+$", argument) and SECRET_NAMES.search(argument))

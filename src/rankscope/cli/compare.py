@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from rankscope.report.document import Report
 
 SETTLING_ENDINGS = (".csv", ".jsonl", ".ndjson")
+MOST_STANDING = 5
+"""Of so many verdicts it is said that they stand without being settled."""
 SETTLING_LENGTH = 300
 """So many characters of a doc's text stand in a file of docs to judge."""
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
@@ -88,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_option(parser, name, metavar="FILE")
     add_option(parser, "unjudged_queries", metavar="WORD")
     options.add_store_options(parser, default="the nearest .rankscope/store.db from here upwards, where there is one")
+    options.add_scale_options(parser)
     options.add_evaluation_options(parser)
 
 
@@ -136,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
 
 def keep(comparison: Comparison, args: argparse.Namespace) -> Comparison:
     """Keep what was compared in a store, where there is one; return it with its number among those on these queries."""
-    if comparison.rankings is None:
+    if comparison.rankings is None or options.is_in_parts(args):
         return comparison
     return comparison.with_look(options.keep_files(args, comparison.rankings, comparison.scores, comparison))
 
@@ -176,7 +179,7 @@ def comparison_from(args: argparse.Namespace) -> Comparison:
         raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
     if len(args.files) < 3:
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
-    request = request_from(args, **options.evaluation_options_from(args))
+    request = request_from(args, **options.evaluation_options_from(args), **options.scale_options_from(args))
     if not args.more_qrels:
         return compare_runs(args.files[0], args.files[1:], request)
     qrels, files = joined_qrels((args.files[0], *args.more_qrels), options.read_options_from(args, "qrels"))
@@ -234,9 +237,7 @@ def write(
 ) -> Report | None:
     """Write what was asked for; return the report, where that is one."""
     if form == "json":
-        from rankscope.report.comparison_json import json_text
-
-        stream.write(json_text(comparison))
+        stream.writelines(comparison.json_pieces())
     elif form == "csv":
         from rankscope.report.comparison_json import comparison_table
         from rankscope.report.table import to_csv
@@ -288,13 +289,42 @@ def write_settling(comparison: Comparison, path: str) -> None:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(rows[0] if rows else ("query", "doc", "grade"))
             writer.writerows([as_text_cell("" if cell is None else str(cell)) for cell in row.values()] for row in rows)
-    nothing = f"no verdict hangs on unjudged docs, so {path} lists none"
-    show(f"{len(rows)} docs to judge are in {path}" if rows else nothing, file=sys.stderr)
+    show(f"{len(rows)} docs to judge are in {path}" if rows else nothing_to_judge(comparison, path), file=sys.stderr)
+    cut = [pair for pair in comparison if pair.settle and (pair.n_settle or 0) > len(pair.settle)]
+    for pair in cut[:MOST_STANDING]:
+        listed, there_are = len(pair.settle or ()), f"{pair.n_settle:,} docs could turn it"
+        show(f"  {pair.b} vs {pair.a}: {there_are}, of which the first {listed:,} are listed", file=sys.stderr)
+    for words in standing_words(comparison):
+        show(f"  {words}", file=sys.stderr)
     texts = comparison.texts
     lacking = [] if texts.queries else ["--queries adds what was asked"]
     lacking += [] if texts.titles or texts.bodies else ["--docs adds titles and texts"]
     if rows and lacking:
         show(f"  {', '.join(lacking)}, to judge by", file=sys.stderr)
+
+
+def nothing_to_judge(comparison: Comparison, path: str) -> str:
+    """Say why no doc is listed: the bounds settle it, or they are not known."""
+    if all(pair.bounds is not None for pair in comparison):
+        which = "no grades of unjudged docs change who is ahead, or bring a difference across the margin"
+        return f"settled by the worst-case bounds: {which}, so {path} lists none"
+    why = (
+        "unjudged docs are not in doubt here (--unjudged uncertain lists those that matter), or it has no known bounds"
+    )
+    return f"what unjudged docs could do in the worst case was not worked out: {why}; {path} lists none"
+
+
+def standing_words(comparison: Comparison) -> Iterator[str]:
+    """Say of which verdicts docs are listed though they stand by the tipping point: that is likely, not certain."""
+    from rankscope.records import or_nan
+
+    standing = [pair for pair in comparison if pair.settle and pair.unjudged and pair.unjudged.strength == "stands"]
+    for pair in standing[:MOST_STANDING]:
+        low, high = (round(or_nan(getattr(pair.bounds, end, None)), 3) + 0.0 for end in ("low", "high"))  # no -0.000
+        stands = f"{pair.b} vs {pair.a}: the verdict stands by the tipping point, but it is not settled"
+        yield f"{stands}: in the worst case the difference is {low:+.3f} to {high:+.3f}"
+    if len(standing) > MOST_STANDING:
+        yield f"and {len(standing) - MOST_STANDING:,} more verdicts that stand without being settled"
 
 
 def settling_rows(comparison: Comparison) -> list[dict[str, Any]]:

@@ -49,7 +49,8 @@ def run(args: argparse.Namespace) -> int:
         lenient=args.lenient,
     )
     if done.bad_lines:
-        skipped = f"{len(done.bad_lines)} bad lines were skipped; the first is {done.bad_lines[0]}"
+        were = "was" if len(done.bad_lines) == 1 else "were"
+        skipped = f"{counted(len(done.bad_lines), 'bad line')} {were} skipped; the first is {done.bad_lines[0]}"
         warnings.warn(skipped, RankscopeWarning, stacklevel=1)
     formats = f"{done.source_format} -> {done.target_format}"
     show(f"{done.kind}: {counted(done.n_rows, 'row')}, {counted(done.n_queries, 'query')}, {formats}", file=sys.stderr)

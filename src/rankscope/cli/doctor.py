@@ -1,4 +1,8 @@
-"""Show what this installation has: versions, the compiled kernel, optional packages, the processor."""
+"""Show what this installation has, or what evaluating a large run would take.
+
+Without an option: versions, the compiled kernel, optional packages, the processor. With --size RUN: rows, time, memory
+and disk that `rankscope evaluate` would need for it, and whether a cluster would pay; only samples of it are read.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,9 @@ from pathlib import Path
 from rankscope._version import __version__
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.errors import OptionError
 from rankscope.native import kernel, load_kernel, n_cores
+from rankscope.printable import printable
 
 REQUIRED = ("numpy", "scipy", "polars", "rich", "zstandard")
 OPTIONAL = {
@@ -32,6 +38,7 @@ OPTIONAL = {
     "Jinja2": 'the same, pip install "rankscope[web]"',
     "uvicorn": 'the same, pip install "rankscope[web]"',
     "psycopg": 'a store in PostgreSQL, pip install "rankscope[postgres]"',
+    "obstore": 'files in object stores (s3://, gs://, az://), pip install "rankscope[cloud]"',
     "PyYAML": 'target files in YAML, pip install "rankscope[yaml]"',
     "resvg-py": 'charts as PNG, pip install "rankscope[png]"',
 }
@@ -39,14 +46,27 @@ OPTIONAL = {
 EPILOG = """\
 examples:
   rankscope doctor
-  rankscope doctor --format json"""
+  rankscope doctor --format json
+  rankscope doctor --size run.trec
+  rankscope doctor --size 's3://runs/bm25/part-*.parquet' --memory 512MB"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--size",
+        metavar="RUN",
+        help="say what evaluating this run would take, and whether a cluster would pay: a file, a folder, a pattern in "
+        "quotes, or an address",
+    )
+    parser.add_argument("--memory", metavar="SIZE", help="with --size: how much memory it may take, e.g. 512MB")
     add_format_option(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.size is None and args.memory is not None:
+        raise OptionError("--memory goes with --size", hint="rankscope doctor --size RUN --memory 512MB")
+    if args.size is not None:
+        return show_size(args)
     found = {
         "rankscope": __version__,
         "kernel": kernel_in_words(),
@@ -62,6 +82,19 @@ def run(args: argparse.Namespace) -> int:
         width = max(map(len, found))
         for name, value in found.items():
             print(f"{name:<{width}}  {value}")
+    return FINE
+
+
+def show_size(args: argparse.Namespace) -> int:
+    from rankscope.analysis.job_size import size_of_job, words_on
+    from rankscope.records import to_json
+
+    job = size_of_job(args.size, memory=args.memory)
+    if chosen_format(args) == "json":
+        print(to_json(job, indent=1, ascii_only=True))
+    else:
+        for name, value in words_on(job):
+            print(f"{name:<13} {printable(value)}")
     return FINE
 
 

@@ -54,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", action="store_true", help="the vectors of the queries instead of the docs")
     run = "only docs that this run has retrieved; may be given several times"
     parser.add_argument("--run", metavar="FILE", action="append", default=[], dest="runs", help=run)
+    cache = "keep vectors in this folder, in blocks; what was interrupted goes on there (default: the project's cache)"
+    parser.add_argument("--cache", metavar="FOLDER", help=cache)
     parser.add_argument("--project", metavar="FILE", help="the project file, where it is not in this folder or above")
 
 
@@ -70,10 +72,10 @@ def run(args: argparse.Namespace) -> int:
             stack.enter_context(working_directory(project.folder))
             stack.enter_context(project.secrets.kept_out_of_errors())
         if project is None or args.model is not None:
-            dense = Dense(model=args.model or DEFAULT_MODEL)
+            dense = Dense(model=args.model or DEFAULT_MODEL, cache=args.cache)
             whose = f"the model {dense.model}"
         else:
-            dense = dense_system(project, args.system)
+            dense = dense_system(project, args.system, cache=args.cache)
             whose = f"the system {dense.name}"
         collection = load_collection(spec, cache=cache)
         if args.queries:
@@ -81,9 +83,9 @@ def run(args: argparse.Namespace) -> int:
         else:
             retrieved = {doc for each in load_runs(args.runs) for doc in each.rows.doc} if args.runs else None
             ids, vectors = doc_vectors(dense, collection, only=retrieved, progress=progress_on(sys.stderr))
-    files = write_embeddings(args.output, ids, vectors)
+        files = write_embeddings(args.output, ids, vectors)  # here, as queries are encoded while they are written
     what = counted(len(ids), "query" if args.queries else "doc")
-    show(f"{' and '.join(files)}: {what}, {vectors.shape[1]} dimensions, of {whose}")
+    show(f"{' and '.join(files.paths)}: {what}, {files.n_dims} dimensions, of {whose}")
     if not args.queries:
         show(f'next: rankscope evaluate QRELS RUN -m "nDCG@10 ILD@10" --embeddings {args.output}')
     if spec.embeddings is not None and not args.queries:

@@ -1,7 +1,9 @@
 """Score runs against qrels: a table to read, or JSON, CSV, Markdown, LaTeX or trec_eval's text to pass on.
 
 QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow format, plain or compressed
-(.gz .bz2 .xz .zst); - is standard input. The format is detected from the content.
+(.gz .bz2 .xz .zst), or addresses of them (s3:// gs:// az:// https://); - is standard input. The format is detected from
+the content. A run may also be a folder of such files, or a pattern in quotes, where the rows of a query lie in one of
+them.
 """
 
 from __future__ import annotations
@@ -87,6 +89,8 @@ examples:
   rankscope evaluate qrels.txt bm25.run dense.run -o report.html
   rankscope evaluate qrels.txt bm25.run dense.run -m nDCG --chart curves -o curves.svg
   rankscope evaluate qrels.txt bm25.run --fail-under nDCG@10=0.5 -o gate.xml
+  rankscope evaluate qrels.txt 'runs/bm25/part-*.parquet' --memory 512MB
+  rankscope evaluate qrels.txt s3://runs/a/ --on dask://scheduler:8786 --keep .rankscope/job1
   rankscope evaluate beir/scifact run.json --profile beir -o scores.json
   zcat run.gz | rankscope evaluate qrels.txt - --format csv
   rankscope evaluate qrels.txt run.txt --format trec --profile trec_eval-9 -m all_trec --per-query
@@ -131,6 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_bands_option(parser, "put words beside scores")
     threads = "threads to use (default: one per core); the scores are the same"
     parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
+    options.add_scale_options(parser)
     options.add_anyway_option(parser)
     options.add_store_options(parser, default="the nearest .rankscope/store.db from here upwards, where there is one")
     gate = parser.add_argument_group(options.GATE)
@@ -229,6 +234,8 @@ def keep(scores: Scores, args: argparse.Namespace) -> None:
     """Keep runs and scores in a store, where there is one; what came from standard input is gone by now."""
     if args.no_store or (args.store is None and nearest_store() is None):
         return
+    if options.is_in_parts(args):
+        return
     if "-" in (args.qrels, *args.runs):
         show("not stored: standard input cannot be read twice", file=sys.stderr)
         return
@@ -254,7 +261,8 @@ def scores_from(args: argparse.Namespace) -> Scores:
 
 
 def options_from(args: argparse.Namespace) -> dict[str, Any]:
-    return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "unjudged_queries", "anyway")
+    given = options.evaluation_options_from(args, *INPUTS, "threads", "weights", "unjudged_queries", "anyway")
+    return {**given, **options.scale_options_from(args)}
 
 
 def answer_in(scores: Scores) -> list[str]:
@@ -358,6 +366,9 @@ def trec_text(args: argparse.Namespace) -> str:
     if args.unjudged_queries:
         hint = "trec_eval leaves out queries without judgments"
         raise OptionError("--unjudged-queries does not go with --format trec", hint=hint)
+    if any(getattr(args, name) is not None for name in ("memory", "workers", "on", "keep")):
+        hint = "leave --memory, --workers, --on and --keep out, or the format"
+        raise OptionError("runs are not read in parts with --format trec", hint=hint)
     policies = options.policies_from(args)
     how = {"profile": profile, "per_query": args.per_query, "complete": args.complete, **policies}
     of_qrels, of_runs = options.read_options_from(args, "qrels"), options.read_options_from(args)
@@ -389,7 +400,8 @@ def with_details(table: Table, scores: Scores, args: argparse.Namespace) -> Tabl
     if not args.details:
         return table
     known = (f"{name}: {value}" for name, value in footer(scores, options.command_line(args)))
-    return replace(table, notes=(*table.notes, *known))
+    notes = (note for note in table.notes if not note.startswith("read as "))  # which the details say, too
+    return replace(table, notes=(*notes, *known))
 
 
 def json_text(scores: Scores, bands: BandProfile | None) -> str:

@@ -14,10 +14,12 @@ grade [TASK|FILE]     judge in the terminal, as one of the raters; or fill in a 
 qrels TASK            make qrels of the grades, by the rule of the task or another one
 agreement TASK        how far raters agree, and whether the verdict depends on the rater
 flags TASK            flags, choices and preferences: by rank, system and note
-import FILE           take in judgments: qrels, CSV, JSONL, Quepid, exports of the doctor finder
+import FILE           take in judgments: qrels, CSV, JSONL, Quepid, exports of the doctor finder; those of a model
+                      become qrels that are called as the model, for --judge-qrels
 export FILE           write judgments: .txt (qrels), .csv, .jsonl, or for Quepid (--to quepid)
 
-Settled means that no grades of the docs that are left can change the verdict. Raters of a blind task see neither
+Settled means that no grades of the docs that are left can change the verdict: docs of the task, and those that the
+measure reads of each run. An audit grows (extend --size) until its first look. Raters of a blind task see neither
 systems nor ranks. A task is named by its name or its number, a rater by name or number.
 """
 
@@ -25,6 +27,8 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import shlex
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,8 +39,9 @@ from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import WIDTH, show
 from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
+from rankscope.io.addresses import shown_url
 from rankscope.io.files import read_text
-from rankscope.printable import counted
+from rankscope.printable import counted, printable
 from rankscope.records import Record, to_json
 
 if TYPE_CHECKING:
@@ -54,6 +59,7 @@ examples:
   rankscope judge show hearts
   rankscope judge qrels hearts --rule majority -o qrels.txt
   rankscope judge import ratings.csv --task hearts --rater ann
+  rankscope judge create trust bm25 dense -m nDCG@10 --pool audit --judge-qrels gpt.jsonl
   rankscope judge export hearts.csv --task hearts
 
 exit codes: 0 fine, 2 wrong use or input"""
@@ -63,6 +69,7 @@ OF_ACTIONS: dict[str, tuple[str, ...]] = {
     "size": ("create", "extend"),
     "overlap": ("create", "extend"),
     "file": ("create", "extend"),
+    "settle": ("extend",),
     "measure": ("create", "agreement"),
     "margin": ("create",),
     "qrels": ("create",),
@@ -78,6 +85,7 @@ OF_ACTIONS: dict[str, tuple[str, ...]] = {
     "collection": ("create", "import", "export"),
     "url": ("invite", "renew"),
     "rater": ("grade", "import"),
+    "new_rater": ("grade",),
     "task": ("import", "export"),
     "query": ("import",),
     "kind": ("import",),
@@ -121,17 +129,34 @@ class ListedRater(Record):
     revoked: str | None
 
 
-class ShownTask(Record):
+class ShownTask(Record, kw_only=True):
     """A task as `show` has it."""
 
     task: ListedTask
     raters: tuple[ListedRater, ...]
     stage: str
     settled: bool
+    """Whether no grade of an open doc changes the verdict: one of the task, or among the first `depth` of a list."""
+    depth: int | None
+    """How many docs of each list the measure reads; None: all of them, or there is nothing to settle."""
+    open_ideal: bool
+    """Whether a relevant doc elsewhere would change the ideal of the measure, which `settled` does not cover."""
     short: str
     words: str
     n_open: int
+    """Open docs of the task that can move the verdict, and that raters are asked for."""
+    n_judgments: int
+    """How many judgments these lack."""
     n_about: int | None
+    n_outside: int
+    """Docs outside the task that can move the verdict: no rater is asked for them."""
+    n_untold: int
+    """Docs of the task that can move it, and that raters could not tell."""
+    can_be_settled: bool
+    """Whether the task alone settles it for certain."""
+    n_queries: int
+    n_unjudged_queries: int
+    """Queries without a judged doc; they count as no difference."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,13 +169,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     make.add_argument("--pool", metavar="WORD", help=pools)
     make.add_argument("--file", metavar="FILE", help="a table or qrels that name the docs to judge")
-    make.add_argument("--k", metavar="N", help="so many of each run's first docs (default: 10)")
+    deep = "so many of each run's first docs (default: 10; of an audit as many as its measure reads)"
+    make.add_argument("--k", metavar="N", help=deep)
     make.add_argument("--size", metavar="N", help="so many docs of a sample, or queries of an audit or of lists")
     make.add_argument("--overlap", metavar="N", help="so many raters judge each doc (default: 1)")
+    make.add_argument("--settle", action="store_true", help="with extend: docs that can turn the verdict")
     make.add_argument("-m", "--measure", metavar="NAME", help="the measure whose comparison is to be settled")
     make.add_argument("--margin", metavar="X", help="the smallest difference that matters, as for compare")
     make.add_argument("--qrels", metavar="NAME", help="stored qrels of people, which are known already")
-    make.add_argument("--judge-qrels", metavar="NAME", help="stored qrels of a model, for an audit or disagreements")
+    make.add_argument("--judge-qrels", metavar="NAME", help="labels of a model, for audits: stored, or a file")
     make.add_argument("--lists", action="store_true", help="judge whole lists side by side")
     make.add_argument("--show-ranks", action="store_true", help="let raters see systems and ranks: not blind")
     make.add_argument("--gold-share", metavar="X", help="the share of docs whose grade is known (default: 0)")
@@ -163,6 +190,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     more.add_argument("--collection", metavar="NAME", help="the collection, where no run or task says it")
     more.add_argument("--url", metavar="URL", help="with invite, renew: the page, such as https://search.example.org")
     more.add_argument("--rater", metavar="NAME", help="with grade and import: who judges (default: your login name)")
+    more.add_argument("--new-rater", action="store_true", help="with grade: add the rater to those of the task")
     more.add_argument("--task", metavar="TASK", help="with import and export: the task")
     more.add_argument(
         "--query", metavar="TEXT", help="with import: what was searched for, where an export does not say"
@@ -226,7 +254,9 @@ def task_of(args: argparse.Namespace, store: Store) -> Task:
 
 def create(args: argparse.Namespace, store: Store) -> None:
     from rankscope.judging.guidelines import DEFAULT_GUIDELINE
+    from rankscope.judging.pools import cut_of
     from rankscope.judging.records import LabelRule, TaskPlan
+    from rankscope.judging.settling import is_bounded
     from rankscope.judging.tasks import create_task
 
     if not args.names:
@@ -253,9 +283,11 @@ def create(args: argparse.Namespace, store: Store) -> None:
         "measure": args.measure,
         "trusted": args.trusted,
         "qrels": None if args.qrels is None else store.qrels.find(args.qrels).number,
-        "judge_qrels": None if args.judge_qrels is None else store.qrels.find(args.judge_qrels).number,
+        "judge_qrels": judge_qrels_number(args, store, runs),
     }
     given |= {"pool": pool, "rule": rule, "mode": "lists" if args.lists else "docs", "blind": not args.show_ranks}
+    if pool == "audit" and given["k"] is None:
+        given["k"] = cut_of(args.measure or "")
     plan = TaskPlan(**{key: value for key, value in given.items() if value is not None})
     task = create_task(
         store,
@@ -275,6 +307,30 @@ def create(args: argparse.Namespace, store: Store) -> None:
         else f"{counted(len(items), 'doc')} of {counted(queries, 'query')}"
     )
     show(f"task {task.number}, {task.name}: {what} to judge", f"next: rankscope judge invite {task.number} NAME")
+    if task.plan.measure and task.plan.mode == "docs" and not is_bounded(task.plan.measure):
+        note = f"note: what open docs could do to {task.plan.measure} at the worst is not known: a verdict by it is "
+        show(*wrapped(f"{note}settled only once all docs are judged that it reads"))
+
+
+def judge_qrels_number(args: argparse.Namespace, store: Store, runs: Sequence[str]) -> int | None:
+    """Return the number of the stored labels of a model; a file of them is kept first, and its name said."""
+    from rankscope.judging.exchange import judge_qrels_in
+
+    named = args.judge_qrels
+    if named is None:
+        return None
+    try:
+        return store.qrels.find(named).number
+    except UnknownNameError as error:
+        if not Path(named).is_file():
+            hint = f"{error.hint}; a file of labels can be named, too".removeprefix("; ")
+            raise UnknownNameError(error.message, hint=hint) from None
+    collection = args.collection or (store.runs.find(runs[0]).collection if runs else None)
+    if collection is None:
+        raise OptionError("it is not said of which collection the labels are", hint="--collection NAME")
+    stored = judge_qrels_in(store, named, collection=collection)
+    show(f"the labels of {named} are kept as those of a model: --judge-qrels {shlex.quote(stored.name)}")
+    return stored.number
 
 
 def pairs_in(path: str) -> Iterator[tuple[str, str]]:
@@ -302,18 +358,9 @@ def getpass_user() -> str:
         return ""
 
 
-def judged_by(store: Store, task: Task) -> list[tuple[str, str, str]]:
-    """Return query, doc and rater of all that is judged, what is shown a second time left out; lists have no doc."""
-    if task.plan.mode == "docs":
-        return [(each.query, each.doc, each.rater) for each in store.saves.judged(task) if each.done]
-    from rankscope.judging.session import states_of_raters
-
-    states, keys = states_of_raters(store, task), {rater.number: rater.key for rater in store.raters.list(task)}
-    done = [(item, keys[rater]) for rater, state in states.items() for item in state.items if item.done]
-    return [(item.query, "", rater) for item, rater in done if not item.again]
-
-
 def judged_items(store: Store, task: Task) -> list[tuple[str, str]]:
+    from rankscope.judging.left_to_judge import judged_by
+
     return [(query, doc) for query, doc, _ in judged_by(store, task)]
 
 
@@ -338,8 +385,8 @@ def listed(store: Store, task: Task) -> ListedTask:
 
 def judged_words(each: ListedTask) -> str:
     """Say how much is judged; where several raters judge each doc, also of how many docs that is so."""
-    words = f"{each.judged} of {counted(each.docs, 'query' if each.mode == 'lists' else 'doc')} judged"
-    return f"{words} ({each.finished} by {each.overlap} raters)" if each.overlap > 1 else words
+    words = f"{each.judged:,} of {counted(each.docs, 'query' if each.mode == 'lists' else 'doc')} judged"
+    return f"{words} ({each.finished:,} by {each.overlap:,} raters)" if each.overlap > 1 else words
 
 
 def list_tasks(args: argparse.Namespace, store: Store) -> None:
@@ -354,30 +401,49 @@ def list_tasks(args: argparse.Namespace, store: Store) -> None:
 
 
 def show_task(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.left_to_judge import judged_by, nobody_words
     from rankscope.judging.settling import settling_of
 
     task = task_of(args, store)
     state = settling_of(store, task)
-    by_rater = Counter(rater for _, _, rater in judged_by(store, task))
+    judged = judged_by(store, task)
+    by_rater = Counter(rater for _, _, rater in judged)
     known = store.raters.list(task)
     names = {rater.id: name if rater.name else "" for rater, name in zip(known, named(known), strict=True)}
     raters = tuple(
         ListedRater(rater.number, names[rater.id], by_rater[rater.key], rater.seen, rater.revoked) for rater in known
     )
     shown = ShownTask(
-        listed(store, task), raters, state.stage, state.settled, state.short, state.words, state.n_open, state.n_about
+        task=listed(store, task),
+        raters=raters,
+        stage=state.stage,
+        settled=state.settled,
+        depth=state.depth,
+        open_ideal=state.open_ideal,
+        short=state.short,
+        words=state.words,
+        n_open=state.n_open,
+        n_judgments=state.n_judgments,
+        n_about=state.n_about,
+        n_outside=state.n_outside,
+        n_untold=state.n_untold,
+        can_be_settled=state.can_be_settled,
+        n_queries=state.n_queries,
+        n_unjudged_queries=state.n_unjudged_queries,
     )
     if options.chosen_format(args) == "json":
         print(to_json(shown))
         return
     each = shown.task
-    blind = "blind" if task.plan.blind else "with systems and ranks"
+    blind, in_lists = "blind" if task.plan.blind else "with systems and ranks", task.plan.mode == "lists"
     show(
         f"task {each.number}, {each.name}: {judged_words(each)}, {each.state}",
         f"  {', '.join(task.plan.systems) or 'docs of a file'}; pool {each.pool}, "
-        f"{counted(task.plan.overlap, 'rater')} for each doc, {blind}, rule {task.plan.rule}",
+        f"{counted(task.plan.overlap, 'rater')} for each {'query' if in_lists else 'doc'}, {blind}"
+        f"{'' if in_lists else f', rule {task.plan.rule}'}",
         *(rater_line(rater) for rater in raters),
         *(line for words in state.lines for line in wrapped(words)),
+        *wrapped(nobody_words(task, state, known, judged)),
     )
 
 
@@ -398,9 +464,11 @@ def rater_line(rater: ListedRater) -> str:
         if rater.revoked
         else f"last seen {rater.seen[:16].replace('T', ' ')}"
         if rater.seen
+        else "not on the page"
+        if rater.judged
         else "not seen yet"
     )
-    return f"  rater {rater.number}, {rater.name or 'no name yet'}: {rater.judged} judged, {when}"
+    return f"  rater {rater.number}, {rater.name or 'no name yet'}: {rater.judged:,} judged, {when}"
 
 
 def invite(args: argparse.Namespace, store: Store) -> None:
@@ -493,13 +561,19 @@ def reopen(args: argparse.Namespace, store: Store) -> None:
 
 
 def extend(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.tasks import extend_task
+    from rankscope.judging.tasks import docs_that_settle, extend_task
 
     task = task_of(args, store)
     given = {name: number_option(args, name) for name in ("k", "size", "overlap")}
-    if not args.file and not any(given.values()):
-        raise OptionError("nothing is added", hint="--k, --size or --file adds docs, --overlap raters of each doc")
-    more = extend_task(store, task, **given, pairs=pairs_in(args.file) if args.file else ())
+    if not args.file and not args.settle and not any(given.values()):
+        hint = "--k, --size, --file or --settle adds docs, --overlap raters of each doc"
+        raise OptionError("nothing is added", hint=hint)
+    adds_docs = args.file or args.settle or given["k"] or given["size"]
+    if given["overlap"] == task.plan.overlap and not adds_docs:
+        each = counted(task.plan.overlap, "rater")
+        raise OptionError(f"nothing is added: {each} for each doc is what {task.name} has", hint="give a larger number")
+    items = docs_that_settle(store, task) if args.settle else ()
+    more = extend_task(store, task, **given, pairs=pairs_in(args.file) if args.file else (), items=items)
     show(f"{task.name}: {counted(more.items, 'doc')} added, {counted(more.task.plan.overlap, 'rater')} for each doc")
 
 
@@ -511,15 +585,15 @@ def grade_file(args: argparse.Namespace) -> None:
     from rankscope.cli.judge_grade import FileDesk, grade_all
     from rankscope.judging.guidelines import DEFAULT_GUIDELINE
 
-    if args.rater:
-        raise OptionError("--rater does nothing with a file", hint="it is for tasks, which know who judged")
+    if args.rater or args.new_rater:
+        flag = "--rater" if args.rater else "--new-rater"
+        raise OptionError(f"{flag} does nothing with a file", hint="it is for tasks, which know who judged")
     desk = FileDesk(Path(args.names[0]), DEFAULT_GUIDELINE if args.guideline is None else read_text(args.guideline))
     grade_all(desk)
 
 
 def grade(args: argparse.Namespace, store: Store) -> None:
     from rankscope.cli.judge_grade import TaskDesk, grade_all
-    from rankscope.judging.exchange import rater_named
     from rankscope.judging.session import session_of
     from rankscope.judging.settling import TaskSettling
 
@@ -539,11 +613,40 @@ def grade(args: argparse.Namespace, store: Store) -> None:
     name = args.rater or getpass_user()
     if not name:
         raise OptionError("nobody knows who judges", hint="--rater NAME says it")
-    rater = rater_named(store, task, name)
+    rater = who_grades(args, store, task, name)
     if rater.revoked is not None:
         raise InputError(f"the invitation of {name} was revoked", hint="judge as somebody else: --rater NAME")
     settling = TaskSettling(store, task) if task.plan.measure else None
     grade_all(TaskDesk(session_of(store, task, rater), settling))
+
+
+def who_grades(args: argparse.Namespace, store: Store, task: Task, name: str) -> TaskRater:
+    """Return the rater with a name; a new one gets a share of what others were to judge, so that has to be meant."""
+    from rankscope.judging.exchange import rater_named, raters_called
+
+    raters = store.raters.list(task)
+    if raters_called(store, task, name):
+        if args.new_rater:
+            raise OptionError(f"{task.name} has a rater {name} already", hint="leave --new-rater out")
+        return rater_named(store, task, name)
+    numbered = [rater for rater in raters if name == str(rater.number)]
+    if numbered and not args.new_rater:
+        return numbered[0]
+    if not raters or args.new_rater or is_meant(f"{task.name} has no rater {printable(name)}. Add one"):
+        return rater_named(store, task, name)
+    names = named(raters)
+    near = did_you_mean(name, names) or f"there are {', '.join(names)}"
+    raise UnknownNameError(
+        f"{task.name} has no rater {name!r}", hint=f"{near}; --new-rater adds one, who gets a share of the docs"
+    )
+
+
+def is_meant(question: str) -> bool:
+    """Ask somebody at a terminal; where nobody is there, nothing is meant that was not said."""
+    if sys.stdin is None or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    print(f"{question}? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def make_qrels(args: argparse.Namespace, store: Store) -> None:
@@ -551,6 +654,7 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
     from rankscope.judging.labels import make_qrels as make
     from rankscope.judging.rater_verdicts import task_queries
     from rankscope.judging.records import LabelRule
+    from rankscope.judging.same_numbers import same_numbers
 
     task = task_of(args, store)
     if args.rule and args.rule not in get_args(LabelRule):
@@ -560,21 +664,26 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
     facts = stored.facts
     show(
         f"qrels {stored.name} ({stored.short}): {counted(len(rows), 'doc')}, rule {facts['rule']}, of "
-        f"{counted(facts['n_raters'], 'rater')}; they differed on {facts['n_disagreed']}"
+        f"{counted(facts['n_raters'], 'rater')}; they differed on {facts['n_disagreed']:,}"
     )
     if facts.get("n_untrusted"):
         trusted = args.trusted or task.plan.trusted
         show(f"  note: {trusted} did not grade {counted(facts['n_untrusted'], 'doc')}: lower median of the others")
-    items = {item.query for item in store.tasks.items(task)}
-    asked = set(task_queries(store, task)) | items
-    if lacking := asked - set(rows.query):
-        show(
-            f"  note: {len(lacking)} of {counted(len(asked), 'query')} have no doc in these qrels:",
-            "  `compare` leaves them out, and `judge show` counts them as no difference",
-        )
     if args.output:
         export_judgments(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)
         show(f"written to {args.output}")
+    if facts["rule"] != task.plan.rule or args.trusted not in (None, task.plan.trusted):
+        show(f"  note: `judge show` follows the task's rule, {task.plan.rule}, so that its numbers are others")
+    elif same := same_numbers(store, task, stored, file=args.output or "", place=args.store or ""):
+        show(*(line for words in same.sentences for line in wrapped(words)), *(f"    {each}" for each in same.commands))
+        return
+    asked = set(task_queries(store, task)) | {item.query for item in store.tasks.items(task)}
+    if lacking := asked - set(rows.query):
+        n, of = f"{len(lacking):,}", counted(len(asked), "query")
+        show(
+            f"  note: {n} of {of} have no doc in these qrels:",
+            "  `compare` leaves them out, or with `--unjudged-queries zero` counts them as no difference",
+        )
 
 
 def agreement(args: argparse.Namespace, store: Store) -> None:
@@ -615,10 +724,12 @@ def take_in_file(args: argparse.Namespace, store: Store) -> None:
     given = {"rater": args.rater or "", "query": args.query or "", "format": args.kind}
     taken = import_judgments(store, path, collection=collection, task=task, **given)
     kinds = {"grade": taken.n_grades, "flag": taken.n_flags, "choice": taken.n_choices}
+    kinds["preference"] = taken.n_preferences
     words = f" ({', '.join(counted(n, noun) for noun, n in kinds.items() if n)})" if any(kinds.values()) else ""
     show(
-        f"{path} ({taken.format}): {counted(taken.n, 'judgment')}{words}, {taken.n_new} of them new",
+        f"{shown_url(path)} ({taken.format}): {counted(taken.n, 'judgment')}{words}, {taken.n_new:,} of them new",
         *(f"  note: {note}" for note in taken.notes),
+        *(f"labels of a model: --judge-qrels {shlex.quote(name)} audits them" for name in taken.judge_qrels),
     )
 
 

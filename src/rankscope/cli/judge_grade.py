@@ -6,6 +6,7 @@ judged is a task of the store, or a table of docs such as `compare --settle` wri
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -49,9 +50,10 @@ keys
   m        this help
   e        end; all is saved already"""
 UNCLEAR: dict[str, CannotTell] = {"q": "query unclear", "d": "doc unclear"}
-NEEDS_MORE = ("x", "?", "/")
-"""Keys after which something is typed."""
-ASKS = {"x": "why is it wrong? ", "?": "q the query or d the doc is unclear: ", "/": "find: "}
+ASKS = {"x": "why is it wrong? ", "/": "find: "}
+"""Keys after which a line is typed."""
+ASKS_KEY = {"?": "q the query or d the doc is unclear: "}
+"""Keys after which one more key is pressed."""
 LONGEST_TEXT = 1200
 """So many characters of a doc are shown."""
 WIDEST = 100
@@ -91,6 +93,10 @@ class GradingDesk(Protocol):
     def choose(self, place: int, *, chosen: bool) -> str: ...
 
     def progress(self) -> str: ...
+
+    @property
+    def n_twice(self) -> int:
+        """How many of the docs are shown a second time."""
 
 
 class TaskDesk:
@@ -168,11 +174,21 @@ class TaskDesk:
 
     def progress(self) -> str:
         """Say how far the answer is from settled; nothing where the task settles nothing."""
-        return "" if self.settling is None else self.settling.state().short
+        if self.settling is None:
+            return ""
+        state = self.settling.state()
+        left = any(not item.done for item in self.items)
+        return state.short if left or not state.n_open else f"{state.short} Nothing of that is left for you."
+
+    @property
+    def n_twice(self) -> int:
+        return sum(item.again for item in self.items)
 
 
 class FileDesk:
     """A table of docs whose column `grade` is filled in; the file is written anew after each judgment."""
+
+    n_twice = 0  # each row is a doc of its own
 
     def __init__(self, path: Path, guideline: str = DEFAULT_GUIDELINE) -> None:
         self.path = path
@@ -313,7 +329,7 @@ class Grading:
         elif key == "u":
             yield from self._undo()
         elif self.place is None:
-            yield f"all {counted(len(self.desk), 'doc')} are judged; u undoes, e ends"
+            yield f"{done_words(self.desk)}: nothing is left; u undoes, e ends"
         elif line.strip() in self.keys:
             yield from self._grade(self.keys[line.strip()], since)
         elif key in ("x", "b", "?"):
@@ -323,8 +339,7 @@ class Grading:
 
     def screen(self) -> Iterator[str]:
         """Yield the doc at hand."""
-        done = sum(self.desk.state(place).is_done for place in range(len(self.desk)))
-        line = f"{done} of {counted(len(self.desk), 'doc')} judged"
+        line = done_words(self.desk)
         if progress := self.desk.progress():
             line += f". {progress}"
         if self.place is None:
@@ -363,6 +378,11 @@ class Grading:
         yield from self._save(replace(state, grade=grade, cannot_tell=None), since, moves=True)
 
     def _flag(self, note: str, since: float) -> Iterator[str]:
+        from rankscope.data.judgments import LONGEST_NOTE
+
+        if len(note) > LONGEST_NOTE:
+            yield f"a note has at most {LONGEST_NOTE:,} characters, and this one {len(note):,}: it is not saved"
+            return
         state = self._now()
         flag = not state.flag or bool(note)
         yield from self._save(replace(state, flag=flag, note=note if flag else "", cannot_tell=None), since)
@@ -456,25 +476,36 @@ def grade_all(desk: GradingDesk) -> None:
         raise InputError("there is nobody to grade: standard input is closed")
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     grading = Grading(desk, bold=is_terminal and not os.environ.get("NO_COLOR"))
-    put(grading.screen(), is_terminal=is_terminal)
+    last = put(grading.screen(), is_terminal=is_terminal)
     with pressed_keys() if is_terminal else typed_lines() as lines:
         for line in lines:
-            put(grading.press(line), is_terminal=is_terminal)
+            last = put(grading.press(line), is_terminal=is_terminal) or last
             if grading.is_over:
                 break
+    if not last.startswith(done_words(desk)):  # else it was the last thing that was said
+        show(done_words(desk))
+
+
+def done_words(desk: GradingDesk) -> str:
+    """Say how far somebody is; docs that are shown twice take two answers, and are one doc."""
     done = sum(desk.state(place).is_done for place in range(len(desk)))
-    show(f"{done} of {counted(len(desk), 'doc')} judged")
+    if not desk.n_twice:
+        return f"{done:,} of {counted(len(desk), 'doc')} judged"
+    twice = f"{counted(desk.n_twice, 'doc')} {'is' if desk.n_twice == 1 else 'are'} shown twice"
+    return f"{done:,} of {counted(len(desk), 'answer')} given ({twice})"
 
 
-def put(lines: Iterator[str], *, is_terminal: bool) -> None:
-    """Print what is made safe already: bold words would not be seen as such otherwise."""
-    if is_terminal:
-        for line in lines:
-            print(line)
-        sys.stdout.flush()
-        return
+def put(lines: Iterator[str], *, is_terminal: bool) -> str:
+    """Print what is made safe already: bold words would not be seen as such otherwise; return the last line."""
+    line = ""
     for line in lines:
-        show(line)
+        if is_terminal:
+            print(line)
+        else:
+            show(line)
+    if is_terminal:
+        sys.stdout.flush()
+    return line
 
 
 @contextmanager
@@ -495,20 +526,51 @@ def pressed_keys() -> Iterator[Iterator[str]]:
     at = sys.stdin.fileno()
     usual = termios.tcgetattr(at)
 
+    def pressed(asks: str = "") -> str:
+        """Return the next key; nothing at the end of the input, which Ctrl-D is."""
+        print(asks, end="\n" if asks else "", flush=True)
+        key = os.read(at, 1).decode("utf-8", "replace")
+        return "" if key == "\x04" else key
+
     def keys() -> Iterator[str]:
-        while True:
-            tty.setcbreak(at)
-            key = os.read(at, 1).decode("utf-8", "replace")
-            termios.tcsetattr(at, termios.TCSADRAIN, usual)
-            if key in ("", "\x04"):
+        # what is typed while something is worked out is neither echoed nor thrown away
+        tty.setcbreak(at, termios.TCSADRAIN)
+        while key := pressed():
+            more: str | None = ""
+            if key in ASKS_KEY:
+                more = pressed(ASKS_KEY[key]) or None
+            elif key in ASKS:
+                more = typed_line(at, ASKS[key])
+            if more is None:  # Ctrl-D ends here as it does elsewhere
                 return
-            try:
-                more = f" {input(ASKS[key])}" if key in NEEDS_MORE else ""
-            except EOFError:  # Ctrl-D ends here as it does elsewhere
-                return
-            yield key + more
+            yield f"{key} {more}".rstrip()
 
     try:
         yield keys()
     finally:
         termios.tcsetattr(at, termios.TCSADRAIN, usual)
+
+
+def typed_line(at: int, asks: str) -> str | None:
+    """Return the line that is typed on a terminal in which keys come one by one; None where Ctrl-D ends it.
+
+    To let the terminal collect the line would leave what was typed ahead where nobody finds it.
+    """
+    print(asks, end="", flush=True)
+    typed = ""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    while byte := os.read(at, 1):
+        character = decode(byte)
+        if character in ("\n", "\r"):
+            print()
+            return typed
+        if character == "\x04" and not typed:
+            break
+        if character in ("\x7f", "\b"):
+            print("\b \b" * bool(typed), end="", flush=True)
+            typed = typed[:-1]
+        else:
+            print(printable(character), end="", flush=True)
+            typed += character
+    print()
+    return None

@@ -124,7 +124,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if debug:
                 from rankscope.cli.bug_report import traceback_text
 
-                say(traceback_text(error).rstrip())
+                lines = [traceback_text(error).rstrip(), *lines]
+            if any("://" in word for word in given):
+                from rankscope.io.addresses import without_secrets_of
+
+                lines = [without_secrets_of(given, line) for line in lines]
             say(*lines)
             discard_unwritable_output()
     return code

@@ -16,7 +16,9 @@ from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import Later, show, words
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, RankscopeError, did_you_mean, give_warning, shorten
-from rankscope.progress import Progress
+from rankscope.io.limits import in_words
+from rankscope.printable import counted
+from rankscope.progress import JobState, Progress, WatchJob
 from rankscope.registry import load_object
 from rankscope.report.table import Table
 from rankscope.store_file import nearest_store
@@ -66,6 +68,78 @@ def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--judged-only", action="store_true", default=None, help="remove unjudged docs (trec_eval -J)")
     group.add_argument("--min-rel", type=float, metavar="GRADE", help="lowest relevant grade (trec_eval -l); default 1")
     add_file_options(parser)
+
+
+SCALE = "large runs (the scores are the same, to the last bit)"
+
+
+def add_scale_options(parser: argparse.ArgumentParser) -> None:
+    """Add how runs are scored that are too large for one process; `scale_options_from` returns what was given."""
+    group = parser.add_argument_group(SCALE)
+    memory = (
+        "take about this much memory, e.g. 512MB: runs are read in parts, and rows that are not grouped by query are "
+        "regrouped on disk (in TMPDIR); without it, so are files that do not fit into half of the free memory"
+    )
+    group.add_argument("--memory", metavar="SIZE", help=memory)
+    workers = "score the parts of runs in N processes of this machine; threads, the default, are mostly as fast"
+    group.add_argument("--workers", type=whole_number, metavar="N", help=workers)
+    on = (
+        "score them on a cluster that runs already: dask://HOST:8786; its workers must see "
+        "the same paths, or files lie on an object store"
+    )
+    group.add_argument("--on", metavar="ADDRESS", help=on)
+    keep = "keep what is scored in a folder: the same command goes on there after a crash (exit code 3: not finished)"
+    group.add_argument("--keep", metavar="FOLDER", help=keep)
+
+
+def scale_options_from(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how large runs are scored, with progress where somebody is watching."""
+    given = {name: getattr(args, name) for name in ("memory", "workers", "on", "keep")}
+    draw = job_progress_on(sys.stderr)
+    return {**given, "progress": draw if args.keep is None else saying_kept(draw, sys.stderr)}
+
+
+def saying_kept(draw: WatchJob | None, stream: TextIO) -> WatchJob:
+    """Return a function that draws how far a job is, and at its end says how much of it was done before."""
+
+    def watch(state: JobState) -> None:
+        if draw is not None:
+            draw(state)
+        if state.kept and state.done == state.total:
+            kept = f"{state.kept:,} of {counted(state.total, 'part')}"
+            show(f"{kept} {'was' if state.kept == 1 else 'were'} kept from before", file=stream)
+
+    return watch
+
+
+def is_in_parts(args: argparse.Namespace) -> bool:
+    """Tell whether runs are read in parts because somebody says so; a store takes whole runs, and none of these."""
+    if not any(getattr(args, name) is not None for name in ("memory", "workers", "on", "keep")):
+        return False
+    if not args.no_store and (args.store is not None or nearest_store() is not None):
+        show(
+            "not stored: a store takes whole runs, none that are read in parts (--memory, --workers, --on, --keep)",
+            file=sys.stderr,
+        )
+    return True
+
+
+def job_progress_on(stream: TextIO) -> WatchJob | None:
+    """Return a function that draws how far a job is, how quick it is and what is left, where somebody is watching."""
+    if not stream.isatty():
+        return None
+    started = last = time.monotonic()
+
+    def show(state: JobState) -> None:
+        nonlocal last
+        now, is_done = time.monotonic(), state.done == state.total
+        if now - started < 1 or (now - last < 0.2 and not is_done):
+            return
+        last = now
+        stream.write("\r\x1b[K" if is_done else f"\r\x1b[K{state.doing}: {state}")
+        stream.flush()
+
+    return show
 
 
 def add_file_options(parser: argparse.ArgumentParser, **strictness: str) -> None:
@@ -413,7 +487,9 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
 def command_line(args: argparse.Namespace) -> str:
     import shlex
 
-    return shlex.join(["rankscope", *args.given])
+    from rankscope.io.addresses import shown_words
+
+    return shlex.join(["rankscope", *shown_words(args.given)])
 
 
 def progress_on(stream: TextIO, what: str = "reading") -> Progress | None:
@@ -424,12 +500,12 @@ def progress_on(stream: TextIO, what: str = "reading") -> Progress | None:
 
     def show(done: int, total: int | None) -> None:
         nonlocal last
-        now, total = time.monotonic(), total or 0
-        if now - started < 1 or (now - last < 0.2 and done < total):
+        now, is_done = time.monotonic(), total is not None and done >= total
+        if now - started < 1 or (now - last < 0.2 and not is_done):
             return
         last = now
-        share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"
-        stream.write(f"\r\x1b[K{what} {share}" if done < total else "\r\x1b[K")
+        share = f"{done / total:4.0%}" if total else in_words(done)
+        stream.write("\r\x1b[K" if is_done else f"\r\x1b[K{what} {share}")
         stream.flush()
 
     return show
@@ -442,8 +518,9 @@ def output_to(path: str | None) -> Iterator[TextIO]:
         return
     from pathlib import Path  # it takes longer to load than a small evaluation
 
-    from rankscope.io.write import open_target
+    from rankscope.io.write import check_is_here, open_target
 
+    check_is_here(str(path))
     parent = Path(str(path)).parent
     if "\0" in str(path) or not parent.is_dir():
         raise OptionError(f"cannot write {path}: there is no folder {parent}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.errors import InputError, OptionError
+from rankscope.io.memory import memory_of
 
 if TYPE_CHECKING:
     from rankscope.data.qrels import Qrels
@@ -33,6 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", metavar="NAME", help="only this collection")
     parser.add_argument("-m", "--measure", metavar="NAME", help="the measure (default: the one that decided last)")
     options.add_store_option(parser)
+    memory = (
+        "take about this much memory, e.g. 512MB: large runs are scored some queries at a time; the scores are the same"
+    )
+    parser.add_argument("--memory", metavar="SIZE", help=memory)
     parser.add_argument("--details", action="store_true", help="in text: every run, too")
     options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
     options.add_output_option(parser, "write to a file: .html .md .tex .json .txt")
@@ -44,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
     from rankscope.store import open_to_look
 
     form = options.chosen_format(args)
+    memory = None if args.memory is None else memory_of(args.memory, option="--memory")
     with open_to_look(args.store) as store:
+        store.memory = memory
         names = (args.collection,) if args.collection else store.runs.collections()
         if not names:
             raise InputError("the store has no runs yet", hint="`rankscope run` stores the first")

@@ -37,6 +37,7 @@ examples:
   rankscope run --only bm25 --only hybrid --collection scifact
   rankscope run --format json > results.json
   rankscope run --repeat 3                  for systems that answer otherwise each time
+  rankscope run --workers 4                 for many systems or collections
   rankscope run --reveal -o final.html
   rankscope run --fail-if-worse -o gate.xml
 
@@ -62,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and the spread from run to run is shown beside the differences (default: repeat in the project, or 1)"
     )
     parser.add_argument("--repeat", type=int, metavar="N", help=times)
+    workers = (
+        "ask N systems at the same time, each in a process of its own; rankings are the same, but times are not those "
+        "of a system alone, and are marked so"
+    )
+    parser.add_argument("--workers", type=options.whole_number, metavar="N", help=workers)
+    on = "ask them on a cluster that runs already, which sees the project: dask://HOST:8786"
+    parser.add_argument("--on", metavar="ADDRESS", help=on)
     parser.add_argument("--fresh", action="store_true", help="discard earlier answers and ask for everything again")
     parser.add_argument(
         "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
@@ -101,7 +109,9 @@ def run(args: argparse.Namespace) -> int:
         project = load_project(file)
         store = None if args.no_store else open_store(args.store or project_store(project), create=True)
         with process_of(file.parent) if args.owns_process else nullcontext(), progress_bars(sys.stderr) as on_progress:
-            benchmark = run_project(project, asked, on_progress=on_progress, on_note=print_note)
+            benchmark = run_project(
+                project, asked, on_progress=on_progress, on_note=print_note, on=args.on, workers=args.workers
+            )
     except RankscopeError as error:
         if form == "junit":
             options.write_error_case(error, args.output, command="run")

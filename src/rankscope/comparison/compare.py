@@ -15,7 +15,13 @@ from rankscope.arrays import Floats
 from rankscope.checks import check_options
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
-from rankscope.comparison.known_measures import known_measure, range_of, refuse_lacking, with_directions
+from rankscope.comparison.known_measures import (
+    check_within_range,
+    known_measure,
+    range_of,
+    refuse_lacking,
+    with_directions,
+)
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
 from rankscope.comparison.words import needed_docs, with_sides, with_words
@@ -30,6 +36,7 @@ from rankscope.evaluation import (
     deciding_measure,
     evaluate_further,
     evaluate_request,
+    planned,
     queries_asked,
     query_texts,
 )
@@ -132,7 +139,8 @@ def compare_runs(
     scoring = request.scoring()
     policies = scoring.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
-    loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
+    planned_runs = (planned(run, scoring) for run in load_runs(runs, options=request.options))
+    loaded = {run.name or "run": run for run in planned_runs}
     judged, asked_notes = queries_asked(judged, list(loaded.values()))
     table = None if request.queries is None else load_queries(request.queries)
     if scoring.unjudged_queries == "zero":
@@ -147,6 +155,7 @@ def compare_runs(
         docs=request.docs if Need.DOCS in needs else None,  # for words alone, only those shown are read
     )
     scores = evaluate_request(scoring, judged, loaded, align_run=evidence.align)
+    evidence.warn_of_memory(request)
     if further:
         scores = evaluate_further(scoring, judged, scores, further)
         evidence.add_repetitions(further, scores)
@@ -359,13 +368,8 @@ def margin_of(request: CompareRequest, scores: Scores, primary: str) -> float:
             f"{primary} is one number for the whole set of queries, so queries are no evidence: it cannot decide",
             hint="name another measure as primary; this one is then shown beside it",
         )
-    low, high = range_of(primary)
-    if margin is not None and margin >= high - low:
-        raise OptionError(
-            f"margin = {margin:g} is as wide as the range of {primary}, so everything would be the same",
-            hint="give the smallest difference that matters, such as 0.01",
-        )
     if margin is not None:
+        check_within_range(margin, primary)
         return margin
     values = np.concatenate([run.column(primary) for run in scores.values()])
     return USUAL_MARGIN if range_of(primary, values) == (0, 1) else 0.0

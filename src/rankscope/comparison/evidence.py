@@ -10,18 +10,22 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.aligned import AlignedRun, JudgedDocs
+from rankscope.analysis.aligned import AlignedRun, JudgedDocs, same_first_docs
 from rankscope.analysis.movement import movement_of
 from rankscope.analysis.movement import supports as can_decompose
-from rankscope.analysis.unjudged import supports, unjudged_effect_of
+from rankscope.analysis.unjudged import DOCS_AT_ONCE, NEARLY_ZERO, UnjudgedEffect, supports, unjudged_effect_of
+from rankscope.analysis.unjudged.pool import n_unjudged
 from rankscope.analysis.unjudged.tipping import CAUTIOUS_AT, STANDS_AT, TippingTable, supports_tipping
 from rankscope.arrays import Bools, Floats, safe_divide
 from rankscope.comparison.pairs import MANY_PAIRS, TestedContest
-from rankscope.comparison.records import Bounds, JudgedShares, PairResult, UnjudgedCheck
+from rankscope.comparison.records import Bounds, Code, JudgedShares, PairResult, UnjudgedCheck
 from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import CLAIMS, VerdictContext, decide
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
+from rankscope.errors import give_warning
+from rankscope.io.limits import in_words
+from rankscope.io.memory import memory_of, resident_bytes
 from rankscope.measures.scores import Scores
 from rankscope.measures.spec import Measure
 from rankscope.records import or_none, replace
@@ -31,10 +35,37 @@ LOOKED_AT = 1_000
 FEW_PAIRS = 25
 """With more pairs than this, tipping points are looked for only where nothing is safe to call."""
 LOOK_UP_TO = 2_000
+MOST_TO_JUDGE = 1 << 18
+"""So many docs to judge are listed of a pair at most; how many there are is said."""
+MOST_TO_JUDGE_OF_ALL, FEWEST_LISTED = 1 << 20, 1_000
+"""The same of all pairs together; of each of very many pairs, so many are still listed."""
+LOOKING_BYTES, DOC_BYTES, LISTED_BYTES, ROW_BYTES = 60 << 20, 300, 170, 100
+"""What it takes, about: to look at docs at all, for an unjudged doc, for one that is listed, for a row in no order."""
+MORE_BY = 1.1
+"""What is less than this much too large is not worth a word: sizes are estimates."""
 ONLY_RELEVANT = (
     "The qrels hold relevant docs only, so docs outside them count as not relevant. Whether that is right cannot be "
     "seen from the data; with unjudged = uncertain a verdict must survive relevant docs among them."
 )
+
+
+def most_to_judge(n_pairs: int) -> int:
+    """Return how many docs to judge are listed of each of so many pairs."""
+    return max(FEWEST_LISTED, min(MOST_TO_JUDGE, MOST_TO_JUDGE_OF_ALL // max(n_pairs, 1)))
+
+
+def can_turn(code: Code, effect: UnjudgedEffect, margin: float) -> bool:
+    """Tell whether unjudged docs can bring a difference to the other side of 0, or of the margin, in the worst case.
+
+    However likely that is: the tipping point says whether a verdict stands, and only the bounds whether it is settled.
+    """
+    low, high = effect.low, effect.high
+    if code in ("identical", "not_comparable") or not high - low > NEARLY_ZERO:
+        return False
+    if code == "same":
+        return max(-low, high) > margin + NEARLY_ZERO
+    edge = (margin if code in ("better", "worse") else 0.0) + NEARLY_ZERO
+    return low <= edge and high >= -edge
 
 
 class EvidenceSource:
@@ -55,6 +86,13 @@ class EvidenceSource:
         """More runs of the same systems, in which nothing is looked at but whether they are the same."""
         self.means: dict[str, Floats] = {}
         """Scores by the measure of systems with further runs: means over all of them, in the order of the hits."""
+        if request.memory is not None:  # what is needed later counts in what is taken when runs are cut into parts
+            import polars  # noqa: F401, ICN001
+            import scipy.special  # noqa: F401
+
+    def aligned_by(self, qrels: Qrels, policies: Policies) -> tuple[Qrels, Policies]:
+        """Return the judgments and policies by which `align` aligns."""
+        return (qrels, policies) if self.docs is None else self.docs.aligned_by(policies)
 
     def align(self, qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Hits:
         aligned = AlignedRun.of(qrels, run, policies, docs=self.docs, threads=threads)
@@ -66,12 +104,37 @@ class EvidenceSource:
         self.further = further
         self.means = {name: scores[name].column(self.measure.name) for name in scores.repetitions}
 
+    def warn_of_memory(self, request: CompareRequest) -> None:
+        """Say, before it is worked out, that what unjudged docs could change takes more memory than was given."""
+        n_runs = len(self.runs)
+        n_pairs = n_runs * (n_runs - 1) // 2 if request.all_pairs else n_runs - 1
+        is_looked_at = self.uncertain and 0 < n_pairs <= MANY_PAIRS and supports(self.measure, self.policies)
+        if request.memory is None or not is_looked_at:
+            return
+        memory = memory_of(request.memory)
+        k = self.measure.arguments(rel=self.policies.relevance_level).get("k")
+        sizes = sorted(int(n_unjudged(run.hits, k).sum()) for run in self.runs.values())
+        n_docs = sum(sizes[-2:])
+        needed = LOOKING_BYTES + DOC_BYTES * min(n_docs, DOCS_AT_ONCE)
+        needed += LISTED_BYTES * n_pairs * min(n_docs, most_to_judge(n_pairs))
+        is_grouped = all(getattr(run.run.source, "is_grouped", True) for run in self.runs.values())
+        if k is None and not is_grouped:  # then all rows of a run are put in order at once
+            needed += ROW_BYTES * max(int(run.hits.n_retrieved.sum()) for run in self.runs.values())
+        taken = resident_bytes()
+        if taken + needed > memory * MORE_BY:
+            fewer = "a measure with a cut-off looks at fewer docs, and " if k is None else ""
+            at = "at none" if k is None else "looks at none"
+            give_warning(
+                f"memory={in_words(memory)} is less than it takes to find out what unjudged docs could change: "
+                f"{in_words(taken)} are taken already, and about {in_words(taken + needed)} will be; "
+                f"{fewer}unjudged = irrelevant {at}"
+            )
+
     def repeats_itself(self, name: str) -> bool:
         """Tell whether all runs of a system have the same first docs."""
         first, depth = self.runs[name], self.policies.depth or LOOKED_AT
         others = (AlignedRun(run, first.hits, self.policies) for run in self.further.get(name, ()))
-        ids = self.qrels.query_ids
-        return all(other.leading(ids, depth) == first.leading(ids, depth) for other in others)
+        return all(same_first_docs(first, other, self.qrels.query_ids, depth) for other in others)
 
 
 class GroupEvidence:
@@ -119,13 +182,14 @@ class GroupEvidence:
         effect = moved = check = None
         if self.n_pairs <= MANY_PAIRS:
             if source.uncertain and supports(self.measure, self.policies):
-                effect = unjudged_effect_of(self.qrels, a, b, self.measure, self.policies)
+                most = most_to_judge(self.n_pairs)
+                effect = unjudged_effect_of(self.qrels, a, b, self.measure, self.policies, most_docs=most)
             if source.docs is not None:
                 moved = movement_of(source.docs, a, b, self.measure, self.policies, weight_of=source.weight_of)
         identical = False
         if not pair.differs and pair.n_queries > 0:
-            first, second = (run.leading(self.qrels.query_ids, self.policies.depth or LOOKED_AT) for run in (a, b))
-            identical = first == second and all(map(source.repeats_itself, (pair.a, pair.b)))
+            same = same_first_docs(a, b, self.qrels.query_ids, self.policies.depth or LOOKED_AT)
+            identical = same and all(map(source.repeats_itself, (pair.a, pair.b)))
         depth = self.measure.options.get("k") or self.policies.depth
         judged = JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], depth)
         context = replace(context, identical=identical)
@@ -140,8 +204,8 @@ class GroupEvidence:
             ends = {name: or_none(getattr(effect, name)) for name in ("low", "high", "useless", "perfect")}
             more["bounds"] = Bounds(**ends, exact=effect.exact, depth=effect.k)
             more["sensitivity"] = effect.sensitivity
-            if check is not None and check.strength != "stands":
-                more["settle"] = effect.docs(effect.n_certain)
+            if can_turn(decide(pair, context), effect, pair.margin):
+                more["settle"], more["n_settle"] = effect.docs(), effect.n_useful
         return context, more
 
     def claim_check(self, pair: PairResult, tipping: TippingTable, counted: Bools) -> UnjudgedCheck | None:

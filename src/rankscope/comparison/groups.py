@@ -56,6 +56,8 @@ MANY_VALUES = 20
 SMALLEST_SLICE = 5
 """A stratum that was not asked for has at least this many queries."""
 SHOWN_QUERIES = 5
+LISTED_PAIRS = 2_000
+"""Of all pairs of more systems than make so many, those with the best mean list the queries that changed most."""
 FULL_BELOW = 1_000
 """Exploratory comparisons over fewer queries than this get everything that the primary one gets."""
 WORDS = (4, 8, 15)
@@ -141,7 +143,8 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         if evidence is not None:
             found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=given.n_pairs)
         of_group = (each for each in tested if each.contest.group == name)
-        results = tuple(pair_results(given, of_group, contrasts, found))
+        best = next(iter(given.means_in(mask))) if given.n_pairs > LISTED_PAIRS and request.all_pairs else None
+        results = tuple(pair_results(given, of_group, contrasts, found, listed=best))
         group = QueryGroup(
             name=name,
             n_queries=len(inside),
@@ -187,9 +190,28 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         weights=request.weights,
         isolated_by=isolated_by,
         languages=tuple(languages),
-        notes=(*(() if evidence is None else evidence.notes), *(f"{words}." for words in scores.lacking_in_words())),
+        notes=(
+            *(() if evidence is None else evidence.notes),
+            *(f"{words}." for words in scores.lacking_in_words()),
+            *left_out_of_many(given),
+        ),
     )
     return comparison.with_scores(scores)
+
+
+def left_out_of_many(given: ComparisonInput) -> Iterator[str]:
+    """Say what the records of very many pairs do not hold."""
+    if given.n_pairs > MANY_PAIRS:
+        other = " Other measures are only averaged." if len(given.scores.measures) > 1 else ""
+        yield (
+            f"With more than {MANY_PAIRS} pairs each has its verdict, but neither a bootstrap interval nor chances, "
+            f"and no worst case of unjudged docs.{other}"
+        )
+    if given.request.all_pairs and given.n_pairs > LISTED_PAIRS:
+        yield (
+            f"With more than {LISTED_PAIRS:,} pairs only those with the best system list the queries that changed "
+            "most; comparison[a, b].queries has those of any pair."
+        )
 
 
 def path_and_digest(origin: Origin | None) -> tuple[str | None, str | None]:
@@ -311,8 +333,9 @@ def contrasts_of(given: ComparisonInput, contests: Sequence[Contest]) -> dict[Co
     p_of: dict[Contest, float] = {}
     for contest in contests:
         if contest.role == "primary":
-            differences = contest.differences
+            main, differences = contest, None
         elif contest.stratum is not None:
+            differences = main.differences if differences is None else differences
             p_of[contest] = contrast_p(differences, contest.mask, given.units)
     known = [contest for contest, p in p_of.items() if not math.isnan(p)]
     adjusted = dict(zip(known, benjamini_hochberg(np.array([p_of[c] for c in known])).tolist(), strict=True))
@@ -324,8 +347,14 @@ def pair_results(
     tested: Iterable[TestedContest],
     contrasts: Mapping[Contest, Contrast],
     evidence: GroupEvidence | None,
+    *,
+    listed: str | None = None,
 ) -> Iterator[PairResult]:
-    """Yield every pair of a group by the primary measure, with its verdict, followed by the other measures."""
+    """Yield every pair of a group by the primary measure, with its verdict, followed by the other measures.
+
+    The queries that changed most are listed of pairs with the system that `listed` names; where it is None, of all.
+    """
+    answered = answered_by_system(given)
     texts = {} if given.queries is None else given.queries.texts or {}
     unit_names = tuple(
         f"{name} (“{beginning(one_line(texts[name]), SHORT_TEXT)}”)" if texts.get(name) else name
@@ -349,7 +378,9 @@ def pair_results(
         if evidence is not None:
             context, more = evidence.of(main, context)
         more["repeats"] = run_to_run(given, main.contest)
-        result = replace(main.result, strata=strata, **query_details(given, main), **more)
+        result = replace(
+            main.result, strata=strata, **query_details(given, main, answered, lists=listed in (None, a, b)), **more
+        )
         yield replace(result, verdict=verdict_of(result, context))
         for each in others:
             if each.contest.stratum is None:
@@ -358,9 +389,11 @@ def pair_results(
 
 def run_to_run(given: ComparisonInput, contest: Contest) -> RunToRun | None:
     """Return how much a pair changes from run to run, over its queries; None where both systems were asked once."""
-    known = ~np.isnan(contest.differences)
     names = ((contest.a, contest.measure), (contest.b, contest.measure))
-    if not known.any() or not any(name in given.repeated for name in names):
+    if not any(name in given.repeated for name in names):
+        return None
+    known = ~np.isnan(contest.differences)
+    if not known.any():
         return None
     means = [
         tuple(weighted_mean(scores, known, given.units) for scores in given.repeated.get(name, [given.columns[name]]))
@@ -405,42 +438,63 @@ def found_by_one(given: ComparisonInput, contest: Contest) -> str:
     return ""
 
 
-def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]:
+def answered_by_system(given: ComparisonInput) -> dict[str, Bools]:
+    """Return which of all queries each system answers."""
+    place = {query: i for i, query in enumerate(given.ids)}
+    found = {}
+    for name, run in given.scores.items():
+        found[name] = np.zeros(len(place), dtype=np.bool_)
+        found[name][[place[query] for query in run.query_ids]] = run.answered
+    return found
+
+
+def query_details(
+    given: ComparisonInput, main: TestedContest, answered: Mapping[str, Bools], *, lists: bool
+) -> dict[str, Any]:
     """Return which queries a pair lacks, which changed most, and what other tests say of them."""
     contest, ids = main.contest, given.ids
     lacks_a, lacks_b = np.isnan(contest.scores_a), np.isnan(contest.scores_b)
-    missing = []  # queries that a system does not answer, though the other one has a score for them
-    for name, lacks in ((contest.a, lacks_b), (contest.b, lacks_a)):
-        run = given.scores[name]
-        answered = {query for query, yes in zip(run.query_ids, run.answered.tolist(), strict=True) if yes}
-        missing.append(tuple(query for query in given.ids_in(~lacks & contest.mask) if query not in answered))
+    # queries that a system does not answer, though the other one has a score for them
+    missing = [contest.mask & ~lacks & ~answered[name] for name, lacks in ((contest.a, lacks_b), (contest.b, lacks_a))]
+    small = main.result.n_units < MIN_UNITS and main.result.differs
+    details: dict[str, Any] = {
+        "n_missing": Both(*(int(np.count_nonzero(mask)) for mask in missing)),
+        "missing": Both(*(given.ids_in(mask) if mask.any() else () for mask in missing)),
+        "n_unanswered": int(np.count_nonzero((missing[0] | missing[1]) & (lacks_a | lacks_b))),
+        "n_one_sided": int(np.count_nonzero((lacks_a != lacks_b) & contest.mask)),
+        "also_tested": (),
+    }
+    if not (lists or small or given.request.also):
+        return details
     differences = contest.differences
-    left_out = {query for query, d in zip(ids, differences.tolist(), strict=True) if math.isnan(d)}
     gains = -differences if contest.lower_is_better else differences
-    known = np.flatnonzero(~np.isnan(gains))
-    worst_first, best_first = (known[np.argsort(by[known], kind="stable")].tolist() for by in (gains, -gains))
     texts = (None if given.queries is None else given.queries.texts) or {}
 
     def change(i: int) -> QueryChange:
         a, b = float(contest.scores_a[i]), float(contest.scores_b[i])
         return QueryChange(ids[i], a, b, b - a, texts.get(ids[i]))
 
-    small = main.result.n_units < MIN_UNITS and main.result.differs
-    shown = max(SHOWN_QUERIES, MIN_UNITS - 1) if small else SHOWN_QUERIES
-
+    if lists or small:
+        shown = max(SHOWN_QUERIES, MIN_UNITS - 1) if small else SHOWN_QUERIES
+        details["worst"] = tuple(change(i) for i in smallest_first(gains, shown) if gains[i] < 0)
+        details["best"] = tuple(change(i) for i in smallest_first(-gains, shown) if gains[i] > 0)
+    if small:
+        by_size = smallest_first(gains, len(ids)), smallest_first(-gains, len(ids))
+        details["small_set"] = small_set_of(given, gains, *by_size)
     tests = given.request.tests if main.result.n_queries else ()
-    column = given.units.sums(differences[:, None]).column(0) if tests else None
-    drawn = {"n_resamples": given.settings.n_resamples, "seed": given.settings.seed}
-    return {
-        "n_missing": Both(*map(len, missing)),
-        "missing": Both(*missing),
-        "n_unanswered": len(left_out & {*missing[0], *missing[1]}),
-        "n_one_sided": int((lacks_a != lacks_b)[contest.mask].sum()),
-        "worst": tuple(change(i) for i in worst_first[:shown] if gains[i] < 0),
-        "best": tuple(change(i) for i in best_first[:shown] if gains[i] > 0),
-        "small_set": small_set_of(given, gains, worst_first, best_first) if small else None,
-        "also_tested": tuple(ON_REQUEST[name](column, **drawn) for name in tests),
-    }
+    if tests:
+        column = given.units.sums(differences[:, None]).column(0)
+        drawn = {"n_resamples": given.settings.n_resamples, "seed": given.settings.seed}
+        details["also_tested"] = tuple(ON_REQUEST[name](column, **drawn) for name in tests)
+    return details
+
+
+def smallest_first(values: Floats, n: int) -> list[int]:
+    """Return where the n smallest values are, in their order, equal ones as they come; NaN is none of them."""
+    known = np.flatnonzero(~np.isnan(values))
+    if len(known) > n > 0:  # all others need no order
+        known = known[values[known] <= np.partition(values[known], n - 1)[n - 1]]
+    return list(map(int, known[np.argsort(values[known], kind="stable")][:n]))
 
 
 def small_set_of(

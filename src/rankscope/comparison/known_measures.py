@@ -64,3 +64,13 @@ def range_of(name: str, values: Floats | None = None) -> tuple[float, float]:
     if defined.min() >= 1 and POSITION.search(name):
         return 1.0, math.inf
     return 0.0, 1.0 if defined.max() <= 1 else math.inf
+
+
+def check_within_range(margin: float, name: str) -> None:
+    """Refuse a margin that no difference of a measure can exceed."""
+    low, high = range_of(name)
+    if margin >= high - low:
+        raise OptionError(
+            f"margin = {margin:g} is as wide as the range of {name}, so everything would be the same",
+            hint="give the smallest difference that matters, such as 0.01",
+        )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.arrays import Bools, Floats
+from rankscope.arrays import Bools, Floats, Ints
 from rankscope.comparison.records import (
     DetectableDifference,
     DifferenceInterval,
@@ -25,20 +25,29 @@ from rankscope.comparison.records import (
     UnadjustedPValues,
 )
 from rankscope.comparison.request import Settings
-from rankscope.errors import OptionError
 from rankscope.records import Both, Record, or_none, replace
-from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, FamilyResult
+from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, FamilyResult, spread_out
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import Chances, bayesian_bootstraps
-from rankscope.stats.power import minimal_detectable_effect, queries_needed
-from rankscope.stats.units import SAME, Moments, Units, UnitSums, paired_differences
+from rankscope.stats.power import minimal_detectable_effect, queries_needed_each
+from rankscope.stats.units import (
+    SAME,
+    Moments,
+    UnitColumns,
+    Units,
+    UnitSums,
+    paired_differences,
+    slices,
+    sums_in_blocks,
+)
 
 FEW_QUERIES, SKEWED = 30, 1.0
 """Below this many units, or with skewed differences, a bootstrap interval stands beside the others in the record."""
 MANY_PAIRS = 200
 """From more comparisons than this on, those that need resamples of their own are left out."""
-PAIRS_AT_ONCE = 256
+NUMBERS_AT_ONCE = 1 << 17
+"""Differences of so many queries, over all pairs, are looked at together: they stay in a core's cache."""
 ANEW_UP_TO = 50
 """In families of up to so many pairs, what a verdict rests on is found by testing anew without it."""
 EXPLORATORY = "benjamini-hochberg"
@@ -115,6 +124,8 @@ class PairEstimates(Record, eq=False):
     wins: np.ndarray
     losses: np.ndarray
     n_queries: np.ndarray
+    furthest: Floats
+    """The largest difference of any query."""
     skew: Floats
     """How lopsided the units' residuals are, on which tests of symmetry stumble."""
     top_unit: np.ndarray
@@ -141,8 +152,9 @@ def compare_contests(
     `systems` has the scores of all systems (queries x systems), where the primary contests are all pairs of them, in
     the order of their columns, on the same queries; then all pairs cost hardly more than the systems.
     """
+    means = KnownMeans(units)
     found = {
-        id(contest): TestedContest(contest, untested_pair(contest, settings, units))
+        id(contest): TestedContest(contest, untested_pair(contest, settings, means))
         for contest in contests
         if not contest.can_test
     }
@@ -168,9 +180,12 @@ def compare_contests(
             np.abs(each.numbers.delta) > each.result.critical * each.numbers.error
         )
         anew: dict[int, FamilyResult] = {}
+        n_needed = needed_for_margin(each, settings)
         for i, contest in enumerate(each.contests):
             more: dict[str, Any] = {
                 "correction": each.correction,
+                "means": means,
+                "n_needed": n_needed[i],
                 "in_full": contest.in_full and few_pairs,
                 "bayes": chances.get(id(contest)),
             }
@@ -196,12 +211,23 @@ def chances_of(families: Sequence[TestedFamily], settings: Settings, units: Unit
     return {id(contest): chances for contest, chances in zip(chosen, drawn, strict=True)}
 
 
+def differences_of(contests: Sequence[Contest]) -> Floats:
+    """Return the differences of some contests: queries x contests, those of a contest side by side."""
+    a, b, mask = (
+        np.stack([getattr(contest, name) for contest in contests]) for name in ("scores_a", "scores_b", "mask")
+    )
+    return np.where(mask, paired_differences(a, b), math.nan).T
+
+
 def estimate_pairs(contests: Sequence[Contest], units: Units) -> PairEstimates:
     """Return the estimates of all contests, some at a time, so that memory stays small however many there are."""
-    parts = [
-        estimate_some(np.column_stack([c.differences for c in contests[start : start + PAIRS_AT_ONCE]]), units)
-        for start in range(0, len(contests), PAIRS_AT_ONCE)
-    ]
+    n_queries = max(1, len(units.member))
+    tasks = list(slices(len(contests), max(1, NUMBERS_AT_ONCE // n_queries)))
+    parts = list(
+        spread_out(
+            lambda some: estimate_some(differences_of(contests[some]), units), tasks, len(contests) * n_queries, None
+        )
+    )
     moments = Moments.joined([part.moments for part in parts])
     rest = [name for name in PairEstimates.__struct_fields__ if name != "moments"]
     return PairEstimates(moments, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
@@ -227,15 +253,17 @@ def estimate_some(differences: Floats, units: Units) -> PairEstimates:
             size_squares=moments.size_squares - n**2,
         )
     residuals = sums.sums - sums.sizes * np.nan_to_num(delta)
+    squares = residuals * residuals
     with np.errstate(invalid="ignore", divide="ignore"):
-        second, third = ((residuals**power).sum(axis=0) / moments.n_units for power in (2, 3))
+        second, third = (sums_in_blocks(powers) / moments.n_units for powers in (squares, squares * residuals))
         return PairEstimates(
             moments=moments,
             delta=delta,
             error=error,
-            wins=(differences > 0).sum(axis=0),
-            losses=(differences < 0).sum(axis=0),
-            n_queries=(~np.isnan(differences)).sum(axis=0),
+            wins=np.count_nonzero(differences > 0, axis=0),
+            losses=np.count_nonzero(differences < 0, axis=0),
+            n_queries=np.count_nonzero(~np.isnan(differences), axis=0),
+            furthest=np.fmax.reduce(np.abs(differences), axis=0, initial=0.0),
             skew=np.where(error > 0, third / second**1.5, 0.0),
             top_unit=top,
             delta_without=left.delta,
@@ -247,8 +275,13 @@ def run_family(
     family: Sequence[Contest], *, how: Correction, settings: Settings, units: Units, systems: UnitSums | None = None
 ) -> tuple[PairEstimates, FamilyResult]:
     numbers = estimate_pairs(family, units)
+
+    def columns(chosen: slice | Ints) -> UnitSums:
+        some = family[chosen] if isinstance(chosen, slice) else [family[i] for i in chosen.tolist()]
+        return units.sums(differences_of(some))
+
     result = how.test(
-        lambda: units.sums(np.column_stack([contest.differences for contest in family])),
+        lambda: UnitColumns(len(family), columns, numbers.moments),
         None if systems is None else (systems, numbers.moments),
         alpha=settings.alpha,
         n_resamples=settings.n_resamples,
@@ -283,33 +316,68 @@ def leave_out(
     return WithoutTopUnit(unit, delta, error, critical, narrow, is_exact)
 
 
-def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any) -> PairResult:
+class KnownMeans:
+    """Means of systems over queries, of which each is needed by many pairs, but computed once."""
+
+    def __init__(self, units: Units) -> None:
+        self.units = units
+        self._means: dict[tuple[int, int], float | None] = {}
+        self._sizes: dict[int, tuple[int, float]] = {}
+        self._held: list[np.ndarray] = []  # what is known by its address must not go away
+
+    def size(self, mask: Bools) -> tuple[int, float]:
+        """Return how many queries there are, and how many equally weighted ones they are worth."""
+        if id(mask) not in self._sizes:
+            self._held.append(mask)
+            self._sizes[id(mask)] = int(mask.sum()), self.units.effective(mask)
+        return self._sizes[id(mask)]
+
+    def mean(self, scores: Floats, mask: Bools) -> float | None:
+        place = id(scores), id(mask)
+        if place not in self._means:
+            self._held += [scores, mask]
+            self._means[place] = or_none(weighted_mean(scores, mask, self.units))
+        return self._means[place]
+
+    def of(self, contest: Contest, n_known: int | None = None) -> dict[str, Any]:
+        """Return what the record of a contest says of its queries; `n_known` of them have a score of both."""
+        n_members, n_effective = self.size(contest.mask)
+        if n_known == n_members:
+            means = [self.mean(scores, contest.mask) for scores in (contest.scores_a, contest.scores_b)]
+        else:
+            known = ~np.isnan(contest.differences)
+            n_known, n_effective = int(known.sum()), self.units.effective(known)
+            means = [or_none(weighted_mean(each, known, self.units)) for each in (contest.scores_a, contest.scores_b)]
+        return {
+            "n_queries": n_known,
+            "n_effective": n_effective,
+            "n_members": n_members,
+            "n_undefined": n_members - n_known,
+            "mean": Both(*means),
+            "delta": None if means[0] is None or means[1] is None else means[1] - means[0],
+        }
+
+
+def pair_result(contest: Contest, settings: Settings, means: KnownMeans, **found: Any) -> PairResult:
     """Return the record of a contest: what holds of every one, and what was found."""
-    known = ~np.isnan(contest.differences)
-    a, b = (or_none(weighted_mean(scores, known, units)) for scores in (contest.scores_a, contest.scores_b))
     same = ("measure", "role", "group", "lower_is_better", "hashes")
     common: dict[str, Any] = {name: getattr(contest, name) for name in same} | {
         "systems": Both(contest.a, contest.b),
-        "n_queries": int(known.sum()),
-        "n_effective": units.effective(known),
-        "clustered": units.clustered,
-        "n_members": int(contest.mask.sum()),
-        "n_undefined": int(contest.mask.sum() - known.sum()),
-        "mean": Both(a, b),
-        "delta": None if a is None or b is None else b - a,
+        "clustered": means.units.clustered,
         "margin": settings.margin,
         "seed": settings.seed,
     }
     return PairResult(**common | found)
 
 
-def untested_pair(contest: Contest, settings: Settings, units: Units) -> PairResult:
+def untested_pair(contest: Contest, settings: Settings, means: KnownMeans) -> PairResult:
     """Return the record of a measure that gives one number for the whole set: the two numbers, and no test."""
     none = DifferenceInterval(None, None, settings.level, "none: one number for the whole set")
     return pair_result(
         contest,
         settings,
-        units,
+        means,
+        **means.of(contest),
         n_units=1,
         ci=none,
         ci_equivalence=none,
@@ -334,35 +402,35 @@ def tested_pair(
     correction: str,
     settings: Settings,
     units: Units,
+    means: KnownMeans,
+    n_needed: int | None,
     in_full: bool,
     bayes: Chances | None,
 ) -> PairResult:
     """Return the record of one contest; where it is one of very many, without what needs resamples of its own."""
-    differences, level, margin = contest.differences, settings.level, settings.margin
+    level, margin = settings.level, settings.margin
     delta, error, skew, critical, narrow = (
         float(column[i])
         for column in (numbers.delta, numbers.error, numbers.skew, result.critical, result.critical_equivalence)
     )
-    if abs(delta) <= SAME * max(1.0, float(np.nanmax(np.abs(differences), initial=0.0))):
+    if abs(delta) <= SAME * max(1.0, float(numbers.furthest[i])):
         delta = 0.0  # wins and losses that even out up to rounding
     n_units = int(numbers.moments.n_units[i])
     p_alone, (p_t, ci_t) = or_none(float(result.p_alone[i])), student(delta, error, n_units, settings)
     bca = None
     doubtful = error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
     if in_full and doubtful and units.weights is None:
+        differences = contest.differences
         known = ~np.isnan(differences)
         clusters = units.member[known] if units.clustered else None
         drawn: dict[str, Any] = {"n_resamples": settings.n_resamples, "seed": settings.seed, "clusters": clusters}
         bca = bca_interval(differences[known], level=level, **drawn)
     spread = error * math.sqrt(n_units)
-    mde = n_needed = None
+    mde = None
     if math.isfinite(critical) and spread > 0:  # neither holds where there is one unit, or nothing varies
-        # the comparisons of a family share alpha, as those of a plan do
-        alpha_each = settings.alpha / (max(result.size, 1) if how.simultaneous else 1)
-        by_flips = how.p_method != "t"
+        alpha_each, by_flips = alpha_of_each(result, how, settings), how.p_method != "t"
         mde = minimal_detectable_effect(spread, n_units, alpha=alpha_each, power=settings.power, by_flips=by_flips)
         mde = mde if math.isfinite(mde) and mde <= contest.furthest else None
-        n_needed = queries_for_margin(margin, spread, alpha=alpha_each, power=settings.power)
     n, wins, losses = (int(counts[i]) for counts in (numbers.n_queries, numbers.wins, numbers.losses))
     gain, ties = delta, n - wins - losses
     if contest.lower_is_better:
@@ -370,9 +438,9 @@ def tested_pair(
     return pair_result(
         contest,
         settings,
-        units,
+        means,
+        **means.of(contest, n) | {"delta": or_none(delta)},
         n_units=n_units,
-        delta=or_none(delta),
         standard_error=or_none(error),
         ci=within(contest.furthest, interval_around(delta, critical * error, level, how.interval_method)),
         ci_equivalence=within(
@@ -406,14 +474,23 @@ def tested_pair(
     )
 
 
-def queries_for_margin(margin: float, spread: float, *, alpha: float, power: float) -> int | None:
-    """Return how many units find a difference as small as the margin; None without one, or where no number would do."""
-    if margin <= 0:
-        return None
-    try:
-        return queries_needed(margin, spread, alpha=alpha, power=power).n_queries
-    except OptionError:
-        return None
+def alpha_of_each(result: FamilyResult, how: Correction, settings: Settings) -> float:
+    """Return what each comparison has of alpha, where those of a family share it, as those of a plan do."""
+    return settings.alpha / (max(result.size, 1) if how.simultaneous else 1)
+
+
+def needed_for_margin(family: TestedFamily, settings: Settings) -> list[int | None]:
+    """Return how many units of each contest find a difference as small as the margin.
+
+    None without a margin, where no number would do, and where nothing varies or nothing can be decided.
+    """
+    if settings.margin <= 0:
+        return [None] * len(family.contests)
+    spreads = family.numbers.error * np.sqrt(family.numbers.moments.n_units)
+    spreads = np.where(np.isfinite(family.result.critical), spreads, math.nan)
+    alpha = alpha_of_each(family.result, family.given["how"], settings)
+    needed = queries_needed_each(settings.margin, spreads, alpha=alpha, power=settings.power)
+    return [None if math.isnan(n) else int(n) for n in needed.tolist()]
 
 
 def weighted_mean(scores: Floats, known: Bools, units: Units) -> float:

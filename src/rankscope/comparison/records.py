@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -17,7 +18,7 @@ from rankscope.comparison.request import Settings
 from rankscope.data.texts import Texts
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.printable import printable
-from rankscope.records import Both, Record, StoredRecord, or_nan, replace, to_json
+from rankscope.records import Both, Record, StoredRecord, or_nan, replace, to_builtins, to_json
 from rankscope.shown import VIEWS, Plotted, Rendered, Tabular
 from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Chances, Test
@@ -45,6 +46,8 @@ Code: TypeAlias = Literal[
 
 Action: TypeAlias = Literal["use", "prefer", "keep", "either", "choose", "none", "by_group"]
 
+PAIRS_IN_A_PIECE = 512
+"""Pairs whose JSON is held at once while it is written."""
 SHOWN_VERDICTS = 10
 """Verdicts in the repr of a comparison."""
 
@@ -320,7 +323,10 @@ class PairResult(Record, kw_only=True, dict=True):
     bounds: Bounds | None = None
     """What unjudged docs could change at the worst; null where they are not in doubt, or it cannot be worked out."""
     settle: tuple[DocToJudge, ...] | None = None
-    """Docs whose judgment would settle which system is ahead, best first."""
+    """Docs whose grades could turn the verdict in the worst case, those that could move it most first; empty where the
+    bounds settle it."""
+    n_settle: int | None = None
+    """How many such docs there are: of very many, only the first are listed. Null where there are none."""
     movement: PairMovement | None = None
     also_tested: tuple[Test, ...] | None = None
     """Other tests of the same differences that were asked for; they decide nothing."""
@@ -721,10 +727,10 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
         The other order is an error, as every sign would be the wrong one. Of all pairs, b is the one with the better
         mean; with order="given", the one named later. Where there are several groups of queries, it is the first one's.
         """
-        results = [self._linked(result) for result in self.groups[0].compared]
+        results = self.groups[0].compared
         for result in results:
             if (result.a, result.b) == systems:
-                return result
+                return self._linked(result)
         pairs = [(result.a, result.b) for result in results]
         if isinstance(systems, tuple) and systems[::-1] in pairs:
             hint = f"they were compared the other way round: comparison[{systems[1]!r}, {systems[0]!r}]"
@@ -732,6 +738,28 @@ class Comparison(Tabular, Rendered, Plotted, StoredRecord, kw_only=True, dict=Tr
             more = f", and {len(pairs) - SHOWN_VERDICTS} more" if len(pairs) > SHOWN_VERDICTS else ""
             hint = f"there are {', '.join(map(str, pairs[:SHOWN_VERDICTS]))}{more}"
         raise UnknownNameError(f"{systems} were not compared", hint=hint)
+
+    def to_json(self) -> str:
+        """Return the record as JSON, from which `from_json` makes an equal one."""
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """Yield the JSON of the record piece by piece: that of very many pairs is larger than anybody wants to hold."""
+        gap = f"pairs of a group {secrets.token_hex(16)}"  # nothing else in the record is the same text
+        groups = [replace(group, comparisons=()) for group in self.groups]
+        shell = to_builtins(replace(self, groups=tuple(groups)))
+        for group, written in zip(self.groups, shell["groups"], strict=True):
+            written["comparisons"] = [gap] if group.comparisons else []
+        before, *others = (to_json(shell, indent=1) + "\n").split(f'"{gap}"')
+        yield before
+        filled = (group.comparisons for group in self.groups if group.comparisons)
+        for pairs, after in zip(filled, others, strict=True):
+            for start in range(0, len(pairs), PAIRS_IN_A_PIECE):
+                text = to_json(pairs[start : start + PAIRS_IN_A_PIECE], indent=1)
+                # a list at this depth, without its brackets
+                inner = text[len("[\n ") : -len("\n]")].replace("\n", "\n" + " " * 3)
+                yield inner if start == 0 else ",\n" + " " * 4 + inner
+            yield after
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""

@@ -138,6 +138,16 @@ class CompareRequest(Options):
     """for measures by ontology: as for rankscope evaluate"""
     unjudged_queries: str | None = None
     """queries without any judgment: skip (default: leave them out), or zero (they score 0 and count)"""
+    memory: str | int | None = None
+    """how much memory may be taken, such as 512MB: as for rankscope evaluate"""
+    on: Any = None
+    """the cluster that scores the parts of runs: as for rankscope evaluate"""
+    workers: int | None = None
+    """number of processes that score the parts of runs: as for rankscope evaluate"""
+    keep: Any = None
+    """a folder for what has been scored, to go on after a crash: as for rankscope evaluate"""
+    progress: Any = None
+    """called with how far the scoring of parts is"""
     ties: str | None = None
     precision: str | None = None
     duplicates: str | None = None

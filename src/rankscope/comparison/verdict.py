@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from rankscope.comparison.pairs import WithoutTopUnit
-from rankscope.comparison.records import Code, PairResult, Stratum, UnjudgedCheck, Verdict
+from rankscope.comparison.records import Bounds, Code, PairResult, Stratum, UnjudgedCheck, Verdict
 from rankscope.printable import counted, listed
 from rankscope.records import Record, or_nan, replace
 from rankscope.stats.family import CORRECTIONS
@@ -39,6 +40,8 @@ TURNED: dict[Code, Code] = {
 """What a verdict is, seen from the other of two systems; the others stay."""
 CLAIMS = ("better", "worse", "probably_better", "probably_worse")
 Because: TypeAlias = Literal["margin", "unjudged", "raters"] | None
+NEARLY_ALL = 0.995
+"""A tipping point from here on would be printed as 100 %, and more than all cannot be."""
 MIN_UNITS = 10
 """With fewer queries, or clusters of them, nothing is said."""
 CAUTION_UNITS = 25
@@ -394,23 +397,37 @@ def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:
         return
     among = "results" if judged.depth is None else f"first {judged.depth} results"
     shares = f"Unjudged: {1 - share_b:.0%} of {pair.b}'s {among}, {1 - share_a:.0%} of {pair.a}'s."
-    yield f"{shares} {turning_words(code, check)}"
+    yield f"{shares} {turning_words(code, check, pair.bounds)}"
 
 
-def turning_words(code: Code, check: UnjudgedCheck) -> str:
-    """Say which share of relevant docs among the unjudged ones would turn a verdict."""
+def turning_words(code: Code, check: UnjudgedCheck, bounds: Bounds | None) -> str:
+    """Say which share of relevant docs among the unjudged ones would turn a verdict.
+
+    That share is of docs with grades like those judged so far. The worst case, in which the best grades go where they
+    change most, may turn what no share does.
+    """
     theirs, typical = f"{check.system}'s unjudged results", f" {typical_words(check)}"
     if code == "same" or (check.strength == "stands" and not check.tipping_point_known):
         then = f"It holds even if {check.tested_share:.0%} of {theirs} are relevant."
     elif not check.tipping_point_known:
         then = f"It would change if {check.tested_share:.0%} of {theirs} were relevant."
+    elif check.tipping_point is not None and check.tipping_point >= NEARLY_ALL:
+        then = f"It would take nearly all of {theirs} being relevant, with grades like judged docs, to reverse it."
     elif check.tipping_point is not None:
         then = (
             f"The difference would be reversed only if more than {check.tipping_point:.0%} of {theirs} were relevant."
         )
     else:
-        then, typical = f"No share of relevant docs among {theirs} could reverse the difference.", ""
+        then, typical = never_words(theirs, bounds), ""
     return f"{then}{typical}"
+
+
+def never_words(theirs: str, bounds: Bounds | None) -> str:
+    """Say that no share of relevant docs closes a gap, and whether the worst case does."""
+    if bounds is not None and (or_nan(bounds.low) > 0 or or_nan(bounds.high) < 0):
+        return "No grades of unjudged docs could reverse the difference, not even in the worst case."
+    still = f"Even if all of {theirs} were relevant, with grades like those of judged docs, it would not be reversed"
+    return f"{still}." if bounds is None else f"{still}; in the worst case it could be."
 
 
 def measure_words(pair: PairResult) -> str:
@@ -438,11 +455,16 @@ def decimals(pair: PairResult | Stratum) -> int:
     More where an end that is not 0, or not at the margin, would be printed as if it were: the digits must not
     contradict the verdict.
     """
-    low, high = pair.ci.low, pair.ci.high
+    margin = pair.margin if isinstance(pair, PairResult) and pair.role == "primary" else 0.0
+    return decimals_of(pair.ci.low, pair.ci.high, pair.delta if pair.standard_error == 0 else None, margin)
+
+
+@lru_cache(maxsize=256)
+def decimals_of(low: float | None, high: float | None, exact: float | None, margin: float) -> int:
+    """Return the same of an interval, or of a difference that has none; the words on a pair need it several times."""
     half = (or_nan(high) - or_nan(low)) / 2
     digits = min(6, max(3 if half < 1 else 2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
-    margin = pair.margin if isinstance(pair, PairResult) and pair.role == "primary" else 0.0
-    ends = (low, high, pair.delta if pair.standard_error == 0 else None)
+    ends = (low, high, exact)
     close = [(end, edge) for end in ends if end is not None for edge in (0.0, margin, -margin) if end != edge]
     while digits < 9 and any(round(end, digits) == round(edge, digits) for end, edge in close):
         digits += 1

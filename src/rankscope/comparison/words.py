@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from rankscope.analysis.side_by_side import ListSource, docs_in, has_shares, in_words, sides_of
+from rankscope.align.top import FEW_QUERIES, run_of_queries
+from rankscope.analysis.side_by_side import ListSource, SideBySide, docs_in, has_shares, in_words, sides_of
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.records import Comparison, PairResult, QueryChange, QueryGroup
 from rankscope.data.texts import Texts
@@ -48,16 +49,40 @@ def with_sides(comparison: Comparison, evidence: EvidenceSource) -> Comparison:
         return comparison
     chosen = list(leading_pairs(comparison, len(comparison.groups)))
     each = sides_each(len(chosen))
-    sources = {name: ListSource(name, run.run, run.hits) for name, run in evidence.runs.items()}
-    sides = {
-        (pair.group, pair.a, pair.b): tuple(
-            sides_of(evidence.qrels, sources[pair.a], sources[pair.b], change.query, measure=measure, policies=policies)
-            for changes in changes_of(comparison, group, pair)
-            for change in changes[:each]
-        )
-        for group, pair in chosen
-    }
+    sides: dict[tuple[str | None, str, str], tuple[SideBySide, ...]] = {}
+    for some in pairs_together(comparison, chosen, each):
+        # each run is looked through once for all of these queries
+        looked_at = dict[str, set[str]]()
+        for (_, *names), queries in some.items():
+            for name in names:
+                looked_at.setdefault(name, set()).update(queries)
+        sources = {
+            name: ListSource(name, run_of_queries(aligned.run, sorted(looked_at[name]), policies), aligned.hits)
+            for name, aligned in evidence.runs.items()
+            if name in looked_at
+        }
+        for key, queries in some.items():
+            a, b = (sources[name] for name in key[1:])
+            sides[key] = tuple(
+                sides_of(evidence.qrels, a, b, query, measure=measure, policies=policies) for query in queries
+            )
     return comparison.with_lists(sides)
+
+
+def pairs_together(
+    comparison: Comparison, chosen: Sequence[tuple[QueryGroup, PairResult]], n_each: int
+) -> Iterator[dict[tuple[str | None, str, str], list[str]]]:
+    """Yield the queries that are shown of pairs, as many pairs at a time as have few enough queries for one look."""
+    some, n_queries = dict[tuple[str | None, str, str], list[str]](), 0
+    for group, pair in chosen:
+        shown = [change.query for changes in changes_of(comparison, group, pair) for change in changes[:n_each]]
+        if some and n_queries + len(shown) > FEW_QUERIES:
+            yield some
+            some, n_queries = {}, 0
+        some[pair.group, pair.a, pair.b] = shown
+        n_queries += len(shown)
+    if some:
+        yield some
 
 
 def leading_pairs(comparison: Comparison, n_groups: int) -> Iterator[tuple[QueryGroup, PairResult]]:

@@ -7,14 +7,15 @@ the run that it was written for. Other tools read the run as they always do.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankscope.data.sources import QUERIES_ENDING
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnfinishedError
+from rankscope.io.addresses import STORES, is_remote, shown_url
+from rankscope.io.remote import remote_bytes
 from rankscope.light import LightRecord
 
 if TYPE_CHECKING:
@@ -47,17 +48,38 @@ def read_asked(path: str) -> AskedQueries | None:
     nobody asked.
     """
     note = f"{path}{QUERIES_ENDING}"
-    if not os.path.isfile(note):  # noqa: PTH113 (pathlib takes long to load)
+    content = read_remote_note(path) if is_remote(path) else read_note(note)
+    if content is None:
         return None
-    with open(note, "rb") as stream:  # noqa: PTH123 (as above)
-        found = parse_asked(stream.read())
+    found = parse_asked(content)
     hint = f"make the run again, or remove {note}: then every judged query counts as asked"
     if found is None:
         raise InputError(f"{note}, which says what the run was asked, is damaged", hint=hint)
-    with open(path, "rb") as stream:  # noqa: PTH123 (as above)
-        if hashlib.file_digest(stream, "sha256").hexdigest() != found.sha256:
-            raise InputError(f"{path} is not the run that {note} was written for", hint=hint)
+    from rankscope.io.source import source_of
+
+    if source_of(path).sha256() != found.sha256:
+        raise InputError(f"{path} is not the run that {note} was written for", hint=hint)
     return found
+
+
+def read_note(path: str) -> bytes | None:
+    if not os.path.isfile(path):  # noqa: PTH113 (pathlib takes long to load)
+        return None
+    with open(path, "rb") as stream:  # noqa: PTH123 (as above)
+        return stream.read()
+
+
+def read_remote_note(url: str) -> bytes | None:
+    """Return the file beside one in an object store; an address of the web says nothing of others beside it."""
+    if url.partition("://")[0].lower() not in STORES:
+        return None
+    try:
+        return remote_bytes(f"{url}{QUERIES_ENDING}")
+    except InputError:  # it does not exist, or nobody may say so
+        return None
+    except UnfinishedError as error:  # nobody has named this file: what cannot be reached is said of the run
+        run = shown_url(url)
+        raise UnfinishedError(error.message.replace(f"{run}{QUERIES_ENDING}", run), hint=error.hint) from None
 
 
 def parse_asked(text: bytes) -> AskedQueries | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import os
 import re
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ from rankscope.io.source import missing, source_of
 from rankscope.io.table import read_rows
 from rankscope.io.table_check import TABLE_GROWTH, check_table, errors_of_polars
 from rankscope.io.write import open_target
+from rankscope.records import Record
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,31 +102,67 @@ def read_embeddings(path: str) -> Embeddings:
     return from_table(table, where=name)
 
 
-def write_embeddings(path: str, ids: Sequence[str], vectors: NDArray[Any]) -> list[str]:
-    """Write vectors with their ids, to one .npz or to an .npy and a file beside it, and return the files' names.
+def write_embeddings(path: str, ids: Sequence[str], vectors: NDArray[Any] | Iterable[NDArray[Any]]) -> VectorFiles:
+    """Write vectors with their ids, to one .npz or to an .npy and a file beside it.
 
-    Two files cannot take their names at the same moment. So both are complete before the first one does, and the .npy
+    Vectors are a matrix, or parts of one that are written as they come, so that no more than a part is in memory. Two
+    files cannot take their names at the same moment. So both are complete before the first one does, and the .npy
     ends with a hash of its ids: new vectors beside old ids are noticed when they are read.
     """
+    parts = iter([vectors] if isinstance(vectors, np.ndarray) else vectors)
+    first = np.asarray(next(parts, np.empty((0, 0), dtype=np.float32)))
+    rows = VectorRows(len(ids), first, parts)
     if Path(path).suffix.lower() == ".npz":
-        with open_target(path) as stream:
-            np.savez(stream, ids=np.array(ids, dtype=str), vectors=vectors)
-        return [path]
+        with open_target(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+            for name, write in (("ids", lambda file: np.save(file, np.array(ids, dtype=str))), ("vectors", rows.write)):
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    write(member)
+        return VectorFiles((path,), rows.n_dims)
     odd = next((doc for doc in ids if not doc or "\n" in doc or doc.endswith("\r")), None)
     if odd is not None:
         raise IdError(f"{odd!r} cannot stand on a line of its own", hint="write an .npz, which has room for any id")
     read_first = f"{path}.ids.txt"
     beside = read_first if Path(read_first).exists() else str(Path(path).with_suffix(".ids.txt"))
-    rows = np.ascontiguousarray(vectors)
     with open_target(beside) as id_stream, open_target(path) as stream:
         id_stream.write("".join(f"{doc}\n" for doc in ids).encode("utf-8", "surrogateescape"))
         id_stream.flush()
         if Path(id_stream.name).is_file():
             os.fsync(id_stream.fileno())
-        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))
-        stream.write(rows.reshape(-1).view(np.uint8).data)  # np.save hides why a disk took only a part of it
+        rows.write(stream)
         stream.write(_PAIR_MARK + hash_of_ids(ids))
-    return [path, beside]
+    return VectorFiles((path, beside), rows.n_dims)
+
+
+class VectorFiles(Record):
+    """The files that vectors were written to, and how many dimensions these have."""
+
+    paths: tuple[str, ...]
+    n_dims: int
+
+
+class VectorRows:
+    """The rows of a matrix that is written part by part."""
+
+    def __init__(self, n: int, first: NDArray[Any], others: Iterable[NDArray[Any]]) -> None:
+        self.n, self._first, self._others = n, first, others
+        self.n_dims = int(first.shape[1])
+
+    def write(self, stream: IO[bytes]) -> None:
+        """Write them as NumPy would; np.save itself hides why a disk took only a part of it."""
+        header = np.lib.format.header_data_from_array_1_0(self._first[:0]) | {"shape": (self.n, self.n_dims)}
+        np.lib.format.write_array_header_1_0(stream, header)
+        written = 0
+        for part in itertools.chain([self._first], self._others):
+            rows = np.ascontiguousarray(part, dtype=self._first.dtype)
+            if rows.shape[1] != self.n_dims:
+                raise InputError(
+                    f"vectors have {rows.shape[1]} dimensions, and those before them {self.n_dims}",
+                    hint="all vectors need the same number of dimensions",
+                )
+            stream.write(rows.reshape(-1).view(np.uint8).data)
+            written += len(rows)
+        if written != self.n:
+            raise InputError(f"there are {written} vectors for {self.n} ids", hint="every id needs a vector")
 
 
 def hash_of_ids(ids: Iterable[str]) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -22,6 +23,10 @@ from rankscope.io.table import read_rows
 from rankscope.records import Record, from_builtins, replace, to_builtins, to_json
 
 _NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")  # that of addresses (RFC 4122)
+
+LONGEST_NOTE = 2000
+_NO_TEXT = re.compile("[\\x00\ud800-\udfff]")
+"""Halves of characters, which files cannot hold, and NUL, which some databases cannot."""
 
 JudgmentStatus = Literal["ok", "skipped", "cannot_tell", "withdrawn", "unparsable", "out_of_scale", "refused", "failed"]
 """Of people the first four, of judges that are models `ok` and the last four. Only `ok` may have a grade."""
@@ -87,12 +92,23 @@ class SingleJudgment(Record, kw_only=True, forbid_unknown_fields=True):
         return " ".join([self.source.kind, *(json.dumps(name) for name in names)])
 
 
+def as_text(given: str) -> str:
+    """Return a note or a guideline as it is kept: what is no character is replaced by the sign for that."""
+    return _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", given)
+
+
+def is_duration(seconds: float) -> bool:
+    return math.isfinite(seconds) and seconds >= 0
+
+
 LATER_FIELDS = ("collection", "task", "guideline", "seconds", "cost")
 """Left out where they say nothing: lines that were written before they existed stay the same, and so do their uuids."""
 
 
 def judgment_record(judgment: SingleJudgment) -> dict[str, Any]:
     """Return a judgment as a line of a file holds it."""
+    if judgment.seconds is not None and not is_duration(judgment.seconds):
+        judgment = replace(judgment, seconds=None)  # JSON has no such number
     record: dict[str, Any] = to_builtins(judgment)
     return {name: value for name, value in record.items() if value is not None or name not in LATER_FIELDS}
 
@@ -127,16 +143,31 @@ def check_judgments(rows: Iterable[tuple[int, Mapping[str, Any]]], *, where: str
     return tuple(found.values())
 
 
+def stamp_problem(identifier: str, at: str | None) -> str:
+    """Return why a uuid, or the time that something was said at, cannot be read; empty where both can."""
+    try:
+        uuid.UUID(identifier)
+    except ValueError:
+        return f"its uuid {identifier!r} cannot be read"
+    try:
+        if at is not None:
+            datetime.fromisoformat(at)
+    except ValueError:
+        return f"its time {at!r} cannot be read: a time is written as 2026-03-14T09:26:53+00:00"
+    return ""
+
+
 def problem_with(judgment: SingleJudgment) -> str:
     """Return what a judgment says that it cannot say; empty where it is fine."""
-    try:
-        uuid.UUID(judgment.uuid)
-        if judgment.at is not None:
-            datetime.fromisoformat(judgment.at)
-    except ValueError:
-        return f"its uuid is {judgment.uuid!r} and its time {judgment.at!r}; one of them cannot be read"
+    if problem := stamp_problem(judgment.uuid, judgment.at):
+        return problem
     if judgment.grade is not None and not math.isfinite(judgment.grade):
         return f"its grade is {judgment.grade}"
+    if judgment.seconds is not None and not is_duration(judgment.seconds):
+        return f"it took {judgment.seconds:g} seconds, which is no time"
+    numbers = [*(judgment.scale or ()), (judgment.cost.usd if judgment.cost else None) or 0.0]
+    if not all(map(math.isfinite, numbers)):
+        return "its scale or its cost is not finite"
     if not judgment.query or not judgment.doc:
         return "it has no query or no doc"
     if judgment.grade is not None and judgment.status != "ok":

@@ -45,6 +45,8 @@ def load_run(data: RunLike, *, name: str | None = None, options: ReadOptions | N
     check_options(load_run.__annotations__, {"name": name, "options": options})
     if isinstance(data, Run):
         return data
+    if is_shards(data):
+        return run_of_shards(data, name, options)
     source = file_source(data, options)
     if source is not None:
         return Run(source, name=name)
@@ -133,12 +135,25 @@ def load_runs(runs: RunsLike, *, options: ReadOptions | None = None) -> list[Run
         return [runs]
     if isinstance(runs, Mapping) and holds_runs(runs):
         return [load_run(run, name=str(name), options=options).renamed(str(name)) for name, run in runs.items()]
-    if isinstance(runs, list | tuple) and runs and all(map(is_whole_run, runs)):
+    if isinstance(runs, list | tuple) and runs and not is_shards(runs) and all(map(is_whole_run, runs)):
         return with_distinct_names([load_run(run, options=options) for run in runs])
     return [load_run(runs, options=options)]
 
 
+def run_of_shards(shards: Any, name: str | None, options: ReadOptions | None) -> Run:
+    from rankscope.data.sharded import ShardedSource  # few runs are given in shards
+
+    return Run(ShardedSource(shards[0].path, options, shards=shards), name=name)
+
+
+def is_shards(data: Any) -> bool:
+    """Tell whether data is one run, given as a list of its shards."""
+    return isinstance(data, list | tuple) and bool(data) and getattr(data[0], "is_shard", False)
+
+
 def is_whole_run(data: Any) -> bool:
+    if is_shards(data):
+        return True
     if isinstance(data, Mapping) and not isinstance(data, Run):
         return bool(data) and all(isinstance(docs, Mapping | list) for docs in data.values())
     return isinstance(data, str | os.PathLike | Run) or hasattr(data, "__arrow_c_stream__") or is_file_object(data)
@@ -149,7 +164,7 @@ def holds_runs(data: Mapping[Any, Any]) -> bool:
     if not data:
         raise InputError("no run is given", hint="give a path, {query: {doc: score}}, or {name: run}")
     sample = next(iter(data.values()))
-    if isinstance(sample, Run):
+    if isinstance(sample, Run) or is_shards(sample):
         return True
     if isinstance(sample, Mapping):
         inner = next(iter(sample.values()), 0.0)

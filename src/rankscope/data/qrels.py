@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -99,6 +100,16 @@ class Qrels(QueryDocs):
     def integer_ids(self) -> frozenset[str]:
         """Which of "query" and "doc" were whole numbers in the source."""
         return frozenset() if self._is_text else self.rows.integer_ids
+
+    @property
+    def is_file(self) -> bool:
+        """Internal: whether these are the judgments of a file of text on this machine, all of them and no others."""
+        return self._is_text and self.origin is not None and os.path.isfile(self.origin.path)  # noqa: PTH113 (pathlib takes long to load)
+
+    @property
+    def duplicates(self) -> str:
+        """Internal: what is done with a doc that is judged twice for a query."""
+        return self._duplicates
 
     @property
     def _is_text(self) -> bool:
@@ -237,7 +248,7 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
             several_raters = rows.rater is not None and len(set(rows.rater)) > 1
             raise DuplicateError(
                 f"row {i + 1} of the qrels judges doc {doc!r} for query {query!r} a second time",
-                hint="several raters judged it: combine their grades into one first"
+                hint="several raters judged it: combine their grades into one first (rankscope judge import keeps them)"
                 if several_raters
                 else "remove one of the two, or keep the first with duplicates='first' (--duplicates first)",
             )

@@ -187,7 +187,8 @@ class Run(QueryDocs):
     @property
     def query_ids(self) -> tuple[str, ...]:
         """The queries that the run answers, in the order given."""
-        return tuple(self.rankings.query_ids())
+        listed = getattr(self.source, "query_ids", None)  # of a run in shards, one shard after the other
+        return tuple(self.rankings.query_ids()) if listed is None else tuple(listed())
 
     @cached_property
     def rankings(self) -> DictRankings | RowRankings:

@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.checks import check_options
 from rankscope.errors import BadLine, give_warning
+from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.formats import without_endings
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
 from rankscope.light import LightRecord, types_of
+from rankscope.printable import counted
 from rankscope.progress import Progress
 
 if TYPE_CHECKING:
     from rankscope.data.asked_queries import AskedQueries
-    from rankscope.io.read import ReadFile
+    from rankscope.io.read import ReadFile, TableFile
     from rankscope.io.rows import RunRows
     from rankscope.io.source import StoredFile
 
+WILD = frozenset("*?[")
+"""What makes a path a pattern of several files."""
 QUERIES_ENDING = ".queries.json"
 """The file beside a run that says which queries it was asked has the run's name with this."""
 
@@ -129,50 +133,106 @@ class TableSource(LightRecord, eq=False):
 
 
 class FileSource:
-    """A file of a run or qrels that is read when it is first needed: as bytes by the kernel, or row by row."""
+    """A file of a run or qrels, read when it is first needed: by the kernel, as bytes or by column, or row by row."""
 
     def __init__(
         self, path: str, options: ReadOptions | None = None, *, content: bytes | None = None, kind: str = "run"
     ) -> None:
-        self.path = path
+        self.path = shown_url(path)
+        self._address = path
         self.options = options or ReadOptions()
         self.kind = kind
         self._content = content
         self._tag: str | None = None
         self._has_warned = False
+        self._is_sound = False
+        self.once: Any = None
+        """The source that took what can be read only once, such as standard input."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the kernel's view of the columns, which belongs to this process."""
+        return {name: value for name, value in vars(self).items() if name != "by_column"}
 
     @property
     def name(self) -> str:
         return name_of(self.path)
 
+    @property
+    def address(self) -> str:
+        """Where the file is, as it was given."""
+        return self._address
+
+    @property
+    def is_given(self) -> bool:
+        """Whether what the file holds was given with it, so that it is in memory already."""
+        return self._content is not None
+
+    @property
+    def n_stored(self) -> int:
+        """How many bytes a file on this machine has; 0 for what is no such file."""
+        try:
+            return 0 if self.is_given else os.stat(self.path).st_size  # noqa: PTH116 (pathlib takes long to load)
+        except (OSError, ValueError):
+            return 0
+
     @cached_property
     def stored(self) -> str | StoredFile:
         """The path of a plain file, or what anything else holds, such as a pipe, which can be read only once."""
+        if self.once is not None:
+            found: str | StoredFile = self.once.stored if isinstance(self.once, FileSource) else self.once.copy_path
+            return found
         if self._content is None and os.path.isfile(self.path) and os.path.getsize(self.path):  # noqa: PTH113, PTH202 (pathlib takes long to load)
             return self.path
         from rankscope.io.source import StoredFile, source_of
 
-        return source_of(self.path) if self._content is None else StoredFile(self.path, self._content)
+        return source_of(self._address) if self._content is None else StoredFile(self.path, self._content)
 
     @cached_property
     def asked(self) -> AskedQueries | None:
         """The queries that a run was asked, where a file beside it says so."""
-        if self._content is not None or not os.path.isfile(self.path + QUERIES_ENDING):  # noqa: PTH113 (as above)
+        if self._content is not None:
+            return None
+        if not is_remote(self._address) and not os.path.isfile(self.path + QUERIES_ENDING):  # noqa: PTH113 (as above)
             return None
         from rankscope.data.asked_queries import read_asked
 
-        return read_asked(self.path)
+        return read_asked(self._address)
 
     @cached_property
     def text(self) -> TrecFile | None:
         return trec_text(self.stored, self.kind, format_name=self.options.format, columns=self.options.columns)
 
     @cached_property
+    def table(self) -> TableFile | None:
+        """What a run in Parquet or Arrow holds, by column; None where the file is in another format."""
+        if self.text is not None or self.kind != "run":
+            return None
+        from rankscope.io.read import read_columns
+        from rankscope.io.table import RUN
+
+        return read_columns(self.stored, RUN, **vars(self.options))
+
+    @cached_property
+    def by_column(self) -> TableSource | None:
+        """The columns of a run for the kernel, or None where it has to be read as text or row by row."""
+        return None if self.table is None else table_source(self.table.frame)
+
+    def accept_columns(self) -> None:
+        """Take from the kernel that it has read all rows, and found none malformed."""
+        self._is_sound = True
+
+    @property
+    def sound_columns(self) -> TableSource | None:
+        """The columns of a run, where it is known that no row of them is malformed."""
+        return self.by_column if self._is_sound else None
+
+    @cached_property
     def file(self) -> ReadFile[Any]:
         from rankscope.io.read import read_file
         from rankscope.io.table import KINDS
 
-        file = read_file(self.stored, KINDS[self.kind], **vars(self.options))
+        table = self.table
+        file = read_file(self.stored, KINDS[self.kind], **vars(self.options)) if table is None else table.checked()
         self.warn_of_skipped(file.bad_lines)
         if file.n_ungraded:
             have = "row has" if file.n_ungraded == 1 else "rows have"
@@ -190,7 +250,7 @@ class FileSource:
         """
         if self.text is None or self.text.is_plain_file:
             return self.text
-        return self.text.data() if self.text.compression is None else self.text.chunks(self.options.progress)
+        return self.text.chunks(self.options.progress) if self.text.is_stream else self.text.data()
 
     def errors_of_kernel(self) -> AbstractContextManager[None]:
         return nullcontext() if self.text is None else self.text.errors_of_kernel()
@@ -207,34 +267,53 @@ class FileSource:
         """Warn of lines that were left out, once, however often the file is read."""
         if bad_lines and not self._has_warned:
             self._has_warned = True
-            give_warning(f"{len(bad_lines)} bad lines of {self.path} were skipped; the first is {bad_lines[0]}")
+            were = "was" if len(bad_lines) == 1 else "were"
+            skipped = f"{counted(len(bad_lines), 'bad line')} of {self.path} {were} skipped"
+            give_warning(f"{skipped}; the first is {bad_lines[0]}")
 
     @property
     def tag(self) -> str | None:
+        if self._is_sound and self.table is not None:
+            return self.table.tag
         return self._tag if self.text is not None and self._tag is not None else self.read().tag
 
     @property
     def integer_ids(self) -> frozenset[str]:
         """Which ids were whole numbers; in text none are."""
+        if self._is_sound and self.table is not None:
+            return self.table.integer_ids
         return frozenset() if self.text is not None else self.read().integer_ids
 
     @property
     def origin(self) -> Origin:
         if self.text is not None:
             return Origin(self.text.name, "trec", self.text.sha256)
+        if self._is_sound and self.table is not None:
+            return Origin(self.table.path, self.table.format, partial(str, self.table.sha256))
         return Origin(self.file.path, self.file.format, lambda: self.file.sha256)
 
 
-def file_source(data: Any, options: ReadOptions | None = None, *, kind: str = "run") -> FileSource | None:
+def file_source(data: Any, options: ReadOptions | None = None, *, kind: str = "run") -> Any | None:
     """Return a path or open file, of which the rest is read, as a source; None for data in memory."""
     if isinstance(data, str | os.PathLike):
-        return FileSource(os.fspath(data), options, kind=kind)
+        path = os.fspath(data)
+        if kind == "run" and (not WILD.isdisjoint(path) or path.endswith("/") or os.path.isdir(path)):  # noqa: PTH112 (pathlib takes long to load)
+            return many_files(path, options)
+        return FileSource(path, options, kind=kind)
     if not is_file_object(data):
         return None
     content = data.read()
     as_bytes = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else bytes(content)
     path = getattr(data, "name", None)
     return FileSource(path if isinstance(path, str) else "the file", options, content=as_bytes, kind=kind)
+
+
+def many_files(path: str, options: ReadOptions | None) -> Any:
+    """Return a folder, or a pattern such as part-*.parquet, as a run of many files; a file of such a name as it is."""
+    from rankscope.data.sharded import ShardedSource  # few runs are in many files
+    from rankscope.io.shards import is_many
+
+    return ShardedSource(path, options) if is_many(path) else FileSource(path, options)
 
 
 def is_file_object(data: Any) -> bool:
@@ -244,7 +323,7 @@ def is_file_object(data: Any) -> bool:
 
 def name_of(path: str) -> str:
     """Return what a run is called by its file: the last part of the path, without the endings of data files."""
-    name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
+    name = os.path.basename(shown_url(path).rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
     return "stdin" if path == "-" else without_endings(name)
 
 
@@ -274,6 +353,11 @@ def shared_source(data: Any) -> Any:
     return RowsSource(run_rows(data))
 
 
+def has_even_chunks(frame: Any) -> bool:
+    """Tell whether all columns of a frame come in the same chunks; those of Parquet need not."""
+    return len({tuple(column.chunk_lengths()) for column in frame.get_columns()}) == 1
+
+
 def table_source(data: Any) -> TableSource | None:
     """Return a table as a source for the kernel, or None where it has to be read row by row."""
     from rankscope.io.columns import RUN_COLUMNS, find_columns
@@ -285,6 +369,7 @@ def table_source(data: Any) -> TableSource | None:
     try:
         if hasattr(data, "get_columns") and hasattr(data, "n_chunks") and data.n_chunks() > 1:
             # polars would copy a frame that comes in several chunks into one; its columns it hands out as they are
+            data = data if has_even_chunks(data) else data.rechunk()
             table = module.table_of_columns([column.__arrow_c_stream__() for column in data.get_columns()])
         else:
             table = module.table_of(data.__arrow_c_stream__())

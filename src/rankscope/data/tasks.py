@@ -62,6 +62,9 @@ class TaskPlan(Record, kw_only=True):
     measure: str = ""
     """By which the systems are compared, such as nDCG@10; empty where nothing is to be settled."""
     margin: float | None = None
+    """The smallest difference that matters; None: the usual one of the measure."""
+    unusable_margin: str = ""
+    """What a store holds instead of a margin where that is no number: nothing is settled by such a plan."""
     qrels: int | None = None
     """The stored qrels that are known already; None: judged from nothing."""
     overlap: int = 1
@@ -84,6 +87,8 @@ class TaskPlan(Record, kw_only=True):
     """Whether an audit of several systems leaves out queries for which all of them have the same first k docs."""
     looks: tuple[int, ...] = (20, 40, 80)
     """After how many audited queries an audit is looked at."""
+    earlier_guidelines: tuple[str, ...] = ()
+    """The sha256 of texts that the task had before its present one: a page that was open meanwhile follows them."""
 
 
 class Task(Record, kw_only=True):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.data.docs import DocTable
+from rankscope.io.addresses import shown_url
 from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.light import LightRecord, field
 
@@ -99,7 +100,7 @@ class Texts(LightRecord, eq=False):
 
 def files_among(**given: Any) -> dict[str, str]:
     """Return what is given as a file, by its name."""
-    return {name: str(path) for name, path in given.items() if isinstance(path, str | Path)}
+    return {name: shown_url(str(path)) for name, path in given.items() if isinstance(path, str | Path)}
 
 
 def lacking_notes(what: str, wanted: Iterable[str], known: Collection[str], files: Mapping[str, str]) -> list[str]:

@@ -46,6 +46,8 @@ class AnswerInfo(Record):
     """When it came, as ISO 8601 in UTC, to the microsecond."""
     shared_with: tuple[str, ...] = ()
     """Other systems that the same request was sent for."""
+    beside: int = 0
+    """How many other systems were asked at the same time by other workers, so that its time says less."""
 
 
 class AnswerSummary(msgspec.Struct):
@@ -62,13 +64,13 @@ class AnswerSummary(msgspec.Struct):
     notes: list[str] = field(default_factory=list)
     """What was found amiss with answers of earlier runs."""
 
-    def note_answer(self, answer: Answer, *, cold: bool, at: str | None = None) -> None:
+    def note_answer(self, answer: Answer, *, cold: bool, at: str | None = None, beside: int = 0) -> None:
         """Take in one answer that came at some time, or now; one that failed and was answered later is answered."""
         if answer.ranking is not None:
             self.failures.pop(answer.query_id, None)
             when = datetime.now(UTC).isoformat(timespec="microseconds") if at is None else at
             self.answered[answer.query_id] = AnswerInfo(
-                answer.seconds, answer.n_attempts, cold, when, answer.shared_with
+                answer.seconds, answer.n_attempts, cold, when, answer.shared_with, beside
             )
         elif answer.query_id not in self.answered:
             self.failures[answer.query_id] = answer

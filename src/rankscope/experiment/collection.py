@@ -20,6 +20,8 @@ from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.doc_files import CollectionDocs, DocFile, StreamedDocs
 from rankscope.experiment.fingerprint import FileState, cached_scan, qrels_digest, queries_digest, read_unchanged
 from rankscope.experiment.repeated_texts import RepeatedTexts, find_repeated_texts
+from rankscope.io.addresses import is_remote, shown_url
+from rankscope.io.remote import remote_file
 from rankscope.io.rows import QrelsRows
 from rankscope.io.source import missing
 from rankscope.printable import counted
@@ -35,6 +37,7 @@ DOCS_STEMS = ("corpus", "docs", "documents", "collection", "passages")
 DOCS_SUFFIXES = frozenset({"jsonl", "ndjson", "json", "csv", "tsv", "parquet", "pq"})
 
 Text = Annotated[str, Meta(min_length=1, extra={"words": "a text"})]
+FileText = Annotated[str, Meta(min_length=1, extra={"words": "a path or an address as text"})]
 PathText = Annotated[Path, Meta(extra={"words": "a path as text"})]
 ColumnNames = Annotated[
     dict[Literal["docs", "queries", "qrels"], dict[str, Annotated[str, Meta(min_length=1)]]],
@@ -51,11 +54,11 @@ class CollectionOptions(Options):
 
     path: PathText | None = None
     """A folder with corpus.jsonl, queries.jsonl and qrels, or a file of an earlier framework."""
-    docs: PathText | None = None
-    """The file of docs, where path does not tell; within path where that is given."""
-    queries: PathText | None = None
+    docs: FileText | None = None
+    """The file of docs, where path does not tell; within path where that is given, or at s3://, gs://, az://, https://."""
+    queries: FileText | None = None
     """The file of queries, likewise."""
-    qrels: PathText | None = None
+    qrels: FileText | None = None
     """The file of judgments, likewise."""
     ir_datasets: Text | None = None
     """The id of a collection of ir_datasets, instead of files."""
@@ -115,6 +118,11 @@ class Collection(Struct, eq=False, dict=True):
     def name(self) -> str:
         return self.spec.name
 
+    def file_of(self, part: str) -> str:
+        """Return the file of a part as it is opened: its address may hold what must not be seen."""
+        given = getattr(self.spec, part)
+        return given if is_remote(given) else self.where[part]
+
     @property
     def ontology(self) -> str | None:
         """The ontology that the docs are terms of, where the project or the collection says so."""
@@ -139,7 +147,7 @@ class Collection(Struct, eq=False, dict=True):
     def _part(self, part: Literal["queries", "qrels"], n: int, digest: Callable[[], str]) -> CollectionPart:
         key = f"{part} {sorted(self.spec.columns.get(part, {}).items())} {sorted(self.spec.attributes.items())}"
         found = cached_scan(
-            key, Path(self.where[part]), lambda: {"sha256": digest()}, folder=self.cache, state=self.states.get(part)
+            key, self.file_of(part), lambda: {"sha256": digest()}, folder=self.cache, state=self.states.get(part)
         )
         return CollectionPart(n, found["sha256"])
 
@@ -175,7 +183,7 @@ class Collection(Struct, eq=False, dict=True):
         """The queries that are the whole text of a doc, or its title."""
         found = cached_scan(
             f"repeated texts and titles {self.parts['queries'].sha256} {self.spec.columns.get('docs')}",
-            Path(self.where["docs"]),
+            self.file_of("docs"),
             lambda: to_builtins(find_repeated_texts(self.queries.texts or {}, self.docs)),
             folder=self.cache,
             state=self.docs.state,
@@ -207,7 +215,7 @@ def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Colle
     imported = None if spec.path is None or spec.path.is_dir() else import_collection(spec.path)
     where: dict[str, str] = {}
     for part, find in (("docs", find_docs), ("queries", find_queries), ("qrels", find_qrels)):
-        stated: Path | None = getattr(spec, part)
+        stated: str | Path | None = getattr(spec, part)
         if stated is None:
             if spec.path is None:
                 raise OptionError(
@@ -215,24 +223,25 @@ def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Colle
                     hint=f"give it a path, or {part} = FILE by itself, or ir_datasets",
                 )
             stated = spec.path if imported is not None else find(spec.path)
-        where[part] = str(stated)
+        where[part] = os.fspath(stated)
     docs = load_docs(spec, imported, scans, where["docs"])
     states: dict[str, FileState | None] = {}
     if imported is None or spec.queries is not None:
         queries, states["queries"] = read_unchanged(
-            Path(where["queries"]),
+            where["queries"],
             lambda: load_queries(where["queries"], columns=spec.columns.get("queries"), need_text=True),
         )
     else:
         rows = [{"_id": query.id, "text": query.text, **query.attributes} for query in imported.queries]
         queries = load_queries(rows, need_text=True)
     if imported is None or spec.qrels is not None:
-        qrels, states["qrels"] = read_unchanged(Path(where["qrels"]), lambda: load_hashed_qrels(spec, where["qrels"]))
+        qrels, states["qrels"] = read_unchanged(where["qrels"], lambda: load_hashed_qrels(spec, where["qrels"]))
     elif imported.judgments:
         qrels = Qrels(imported.qrels_rows)
     else:
         raise InputError(f"{spec.path} ({imported.title}) holds no judgments", hint="give them: qrels = FILE")
-    return Collection(spec, docs, queries, qrels, where=where, about=read_about(spec.path), cache=scans, states=states)
+    shown = {part: shown_url(file) for part, file in where.items()}
+    return Collection(spec, docs, queries, qrels, where=shown, about=read_about(spec.path), cache=scans, states=states)
 
 
 def load_hashed_qrels(spec: CollectionSpec, path: str) -> Qrels:
@@ -244,10 +253,11 @@ def load_hashed_qrels(spec: CollectionSpec, path: str) -> Qrels:
 
 def load_docs(spec: CollectionSpec, imported: ImportedContent | None, cache: Path | None, where: str) -> CollectionDocs:
     if imported is None or spec.docs is not None:
-        path = Path(where)
-        if not os.path.exists(path):  # noqa: PTH110 (a name may be too long)
-            raise missing(path)
-        return DocFile(path, columns=spec.columns.get("docs"), cache=cache)
+        if is_remote(where):
+            remote_file(where)  # where it does not exist, that is said before anything is run
+        elif not os.path.exists(where):  # noqa: PTH110 (a name may be too long)
+            raise missing(Path(where))
+        return DocFile(where, columns=spec.columns.get("docs"), cache=cache)
     if not imported.docs:
         raise InputError(
             f"{spec.path} ({imported.title}) holds no docs",

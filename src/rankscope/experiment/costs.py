@@ -60,16 +60,21 @@ def costs_of(logs: Sequence[AnswerSummary], *, queries: Sequence[str], is_timed:
         index_bytes=None if fit is None else fit.index_bytes,
         memory_bytes=max((log.memory_bytes for log in logs if log.memory_bytes is not None), default=None),
         shared_with=tuple(dict.fromkeys(name for answer in answered for name in answer.shared_with)),
+        beside=max((answer.beside for answer in answered), default=0) if is_timed else 0,
     )
 
 
 def answer_times(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) -> AnswerTimes | None:
-    """Return when these queries were answered; None where none was."""
+    """Return when these queries were answered; None where none was.
+
+    What was timed while workers asked other systems is left out: gates and baselines compare times of one alone.
+    """
     answered = {query: summary.answered[query] for query in queries if query in summary.answered}
     times = sorted(info.at for info in answered.values())
     if not times:
         return None
-    latencies = {query: 1000 * info.seconds for query, info in answered.items() if info.seconds is not None}
+    alone = {query: info.seconds for query, info in answered.items() if not info.beside}
+    latencies = {query: 1000 * seconds for query, seconds in alone.items() if seconds is not None}
     return AnswerTimes(times[0], times[-1], latencies if is_timed and latencies else None)
 
 

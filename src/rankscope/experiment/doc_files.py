@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from abc import ABC, abstractmethod
 from array import array
@@ -27,6 +28,7 @@ from rankscope.errors import (
     shorten,
 )
 from rankscope.experiment.fingerprint import FileState, cached_scan, canonical_bytes, changed
+from rankscope.io.addresses import shown_url
 from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.io.ids import as_id
 from rankscope.io.source import FileReading, source_of
@@ -106,9 +108,11 @@ class StreamedDocs(CollectionDocs):
 class DocFile(CollectionDocs):
     """The docs of a JSONL, CSV, TSV or Parquet file, streamed; those of a JSON file are read at once."""
 
-    def __init__(self, path: Path, *, columns: Mapping[str, str] | None = None, cache: Path | None = None) -> None:
+    def __init__(
+        self, path: str | Path, *, columns: Mapping[str, str] | None = None, cache: Path | None = None
+    ) -> None:
         self.path = path
-        self.name = str(path)
+        self.name = shown_url(os.fspath(path))
         self._columns = dict(columns or {})
         self._cache = cache
         self._roles: dict[tuple[str, ...], dict[str, str]] = {}
@@ -116,7 +120,7 @@ class DocFile(CollectionDocs):
         for role in self._columns:
             if role not in DOC_COLUMNS:
                 raise OptionError(
-                    f"the columns of {path}: {role} is not one of {', '.join(DOC_COLUMNS)}",
+                    f"the columns of {self.name}: {role} is not one of {', '.join(DOC_COLUMNS)}",
                     hint=did_you_mean(role, DOC_COLUMNS),
                 )
 

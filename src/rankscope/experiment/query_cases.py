@@ -20,6 +20,7 @@ from rankscope.experiment.collection import Collection
 from rankscope.experiment.project import PYPROJECT, Project, read_project
 from rankscope.experiment.target_file import load_targets
 from rankscope.experiment.toml_file import parse_toml, read_text
+from rankscope.io.addresses import is_remote
 from rankscope.io.columns import QUERY_COLUMNS, match_columns
 from rankscope.io.files import write_text
 from rankscope.records import Options, Record
@@ -69,9 +70,9 @@ def save_test_case(project: Project, collection: Collection, case: QueryCase) ->
     query = known or new_id(collection)
     changed: dict[Path, str] = {}
     if known is None:
-        path = Path(collection.where["queries"])
+        path = written_file(collection, "queries")
         changed[path] = with_query(path, collection, query, case)
-        path = Path(collection.where["qrels"])
+        path = written_file(collection, "qrels")
         grades = {**dict.fromkeys(case.docs, best_grade(collection)), **dict.fromkeys(case.never, 0)}
         changed[path] = with_judgments(path, collection, query, grades)
     path, text = with_targets(project, query, case)
@@ -79,6 +80,17 @@ def save_test_case(project: Project, collection: Collection, case: QueryCase) ->
     for path, text in changed.items():
         write_text(path, text)
     return SavedCase(query=query, is_new=known is None, files=tuple(path.name for path in changed))
+
+
+def written_file(collection: Collection, part: str) -> Path:
+    """Return the file of a part, which is to be changed; one that is not on this machine is not."""
+    where = collection.where[part]
+    if is_remote(where):
+        raise OptionError(
+            f"the {part} lie at {where}, which is not written to",
+            hint=f"copy the file, and name the copy in the project file: {part} = FILE",
+        )
+    return Path(where)
 
 
 def query_of_text(collection: Collection, text: str) -> str | None:
@@ -121,7 +133,7 @@ def with_query(path: Path, collection: Collection, query: str, case: QueryCase) 
 
 def change_attributes(collection: Collection, query: str, attributes: Mapping[str, str]) -> Path:
     """Change attributes of a query in the file of queries; one that becomes empty is removed."""
-    path = Path(collection.where["queries"])
+    path = written_file(collection, "queries")
     lines, columns = query_lines(path, collection)
     reserved = set(attributes) & set(columns.values())
     if reserved:

@@ -133,6 +133,8 @@ class Costs(Record):
     """How far the memory of the process rose, at most, above where it was before."""
     shared_with: tuple[str, ...] = ()
     """Systems that the same requests were sent for: latency and queries/s are those of the whole request."""
+    beside: int = 0
+    """How many other systems other workers asked at the same time: times and memory are not those of one alone."""
 
 
 class ReusedAnswers(Record):

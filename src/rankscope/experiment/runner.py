@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -51,6 +52,7 @@ from rankscope.experiment.scoring import (
     notes_on_queries,
     notes_on_repeats,
     notes_on_systems,
+    notes_on_times,
     overlap_of,
     rankings_of,
     score_runs,
@@ -172,6 +174,8 @@ def run_project(
     on_note: Callable[[str], object] = str,
     should_stop: Callable[[], bool] = lambda: False,
     clock: Clock = time.perf_counter,
+    on: Any = None,
+    workers: int | None = None,
     **keywords: Unpack[RunKeywords],
 ) -> Benchmark:
     r"""Retrieve, time, evaluate and compare all that a project names; nothing is asked that was answered before.
@@ -193,6 +197,11 @@ def run_project(
         Asked between queries; where it says so, the run ends with an error, and running again goes on.
     clock
         Returns seconds, by which systems are timed.
+    on, workers
+        Ask several systems at the same time: in so many processes of this machine, or on a cluster that runs already,
+        given by its address ("dask://host:8786"), a client of Dask, the module ray or an executor of
+        concurrent.futures. Runs and hashes are the same; times are not those of a system alone, and are marked so.
+        Between systems, not queries, `should_stop` is asked then.
     only, collections
         The systems to run, and the collections to run them on; all where none is named.
     depth, baseline
@@ -256,10 +265,14 @@ def run_project(
             raise CancelledRunError("the run was cancelled", hint="what was answered is kept: run again to go on")
 
     with working_directory(project.folder), project.secrets.kept_out_of_errors():
-        results = tuple(
-            run_collection(project, options, name, on_progress=go_on_or_stop, on_note=on_note, clock=clock)
-            for name in collections
-        )
+        begin = partial(begin_collection, project, options, on_progress=go_on_or_stop, on_note=on_note, clock=clock)
+        if on is None and workers is None:
+            results = tuple(run_collection(options, *begin(name)) for name in collections)
+        else:
+            if clock is not time.perf_counter:
+                raise OptionError("workers have clocks of their own", hint="leave out clock, or on and workers")
+            begun = [begin(name) for name in collections]
+            results = run_in_parallel(project, options, begun, on_note=on_note, on=on, workers=workers)
     copied = ("sha256", "measures", "primary", "strata", "margin", "seeds", "profile", "unjudged_queries", "bands")
     summary = ProjectSummary(
         file=project.file.name,
@@ -302,7 +315,7 @@ def select_names(names: Sequence[str], known: Mapping[str, Any], what: str, proj
     return tuple(name for name in known if not names or name in names)
 
 
-def run_collection(
+def begin_collection(
     project: Project,
     options: RunOptions,
     name: str,
@@ -310,8 +323,8 @@ def run_collection(
     on_progress: TaskProgress,
     on_note: Callable[[str], object],
     clock: Clock,
-) -> CollectionResult:
-    """Plan, execute and gather; what was indexed for a collection is let go of before the next one."""
+) -> tuple[tuple[RetrievalTask, ...], CollectionSession]:
+    """Plan what is to be done on a collection, and open it."""
     collection = load_collection(project.collection(name), cache=project.cache)
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
@@ -319,7 +332,30 @@ def run_collection(
     session.running = {task.system: task.repeat for task in tasks}
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
+    return tasks, session
+
+
+def run_collection(options: RunOptions, tasks: Sequence[RetrievalTask], session: CollectionSession) -> CollectionResult:
+    """Execute and gather; what was indexed for a collection is let go of before the next one."""
     return gather(options, session, execute_all(tasks, session))
+
+
+def run_in_parallel(
+    project: Project,
+    options: RunOptions,
+    begun: Sequence[tuple[Sequence[RetrievalTask], CollectionSession]],
+    *,
+    on_note: Callable[[str], object],
+    on: Any,
+    workers: int | None,
+) -> tuple[CollectionResult, ...]:
+    """Let workers ask the systems of all collections, then gather what they have answered."""
+    from rankscope.executors import executor_from
+    from rankscope.experiment.parallel import ask_in_parallel, in_order
+
+    with executor_from(on, workers) as executor:
+        done = ask_in_parallel(executor, project, options, begun, on_note=on_note)
+    return tuple(gather(options, session, in_order(tasks, session, done)) for tasks, session in begun)
 
 
 def execute_all(tasks: Sequence[RetrievalTask], session: CollectionSession) -> Iterator[TaskResult]:
@@ -453,7 +489,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
     queries, n_choices, n_notes = task.split.measured, len(session.choices), len(session.answer_notes)
     with working_directory(task.project.folder), session.secrets.kept_out_of_errors():
         configured = session.configure(task.system)
-        tag = f"{file_name(task.system)}-{configured.fingerprint[:12]}"
+        tag = tag_of(task.system, configured.fingerprint)
         logs: list[AnswerSummary] = []
         rows: list[RunRows] = []
         times: list[AnswerTimes | None] = []
@@ -473,6 +509,11 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
             further=tuple(rows[1:]),
             times=tuple(times),
         )
+
+
+def tag_of(system: str, fingerprint: str) -> str:
+    """Return what stands in the last column of a system's run."""
+    return f"{file_name(system)}-{fingerprint[:12]}"
 
 
 def system_result(
@@ -524,7 +565,12 @@ def execute_or_leave_out(task: RetrievalTask, session: CollectionSession) -> Tas
         return execute(task, session=session)
     except UnreachableError as error:
         hint = error.hint or "see that it runs and that its address is right, then run again"
-        finding = UnknownDocs("error", "unreachable", f"it cannot be asked: {error.message}", (), hint)
+        return left_out(task, error.message, hint=hint)
+
+
+def left_out(task: RetrievalTask, why: str, *, hint: str) -> TaskResult:
+    """Return what is known of a system that could not be asked."""
+    finding = UnknownDocs("error", "unreachable", f"it cannot be asked: {why}", (), hint)
     n_queries = len(task.split.measured)
     kind = task.project.systems[task.system].type
     system = SystemResult(task.system, kind, "", None, n_queries, 0, 0, (), finding, None, Costs())
@@ -609,6 +655,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     margin = (project.margin or 0.0) if comparison is None else comparison.settings.margin
     one_pair = comparison is not None and len(list(comparison)) == 1
     notes += notes_on_repeats(systems, project.primary, margin, one_pair=one_pair)
+    notes += notes_on_times(systems)
     columns = collection.queries.attributes
     languages = {str(value) for name in LANGUAGE for value in columns.get(name, {}).values()}
     return CollectionResult(

@@ -302,6 +302,19 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
 
 
+def notes_on_times(systems: Sequence[SystemResult]) -> Iterator[str]:
+    """Yield which times were taken while other systems were asked as well, which no gate or baseline goes by."""
+    crowded = [system for system in systems if system.costs.beside and system.costs.latency_ms is not None]
+    if crowded:
+        names = "all systems" if len(crowded) == len(systems) > 1 else ", ".join(system.name for system in crowded)
+        most = max(system.costs.beside for system in crowded)
+        yield (
+            f"Times and memory of {names} were measured while up to {counted(most, 'other system')} ran at the same "
+            "time: they are not those of a system alone, and baselines and gates leave them out. To time systems, run "
+            "with --fresh and without --workers and --on."
+        )
+
+
 def hint_at_fields(session: CollectionSession, system: SystemResult) -> str:
     """Say which fields a system did not search, where it answered queries and found nothing."""
     configured = session.configured.get(system.name)

@@ -30,6 +30,7 @@ from rankscope.experiment.fingerprint import code_of, data_digests, fingerprint_
 from rankscope.experiment.project import Project, SystemEntry, name_faulty
 from rankscope.experiment.results import Choice, ReusedAnswers, TrainTestSplit, Trial
 from rankscope.experiment.retrieve import Sharer, retrieve_missing
+from rankscope.io.addresses import is_remote
 from rankscope.io.rows import RunRows
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
@@ -424,7 +425,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         if Need.EMBEDDINGS in needs:
             found["embeddings"] = self._embeddings(needs[Need.EMBEDDINGS], docs)
         if Need.DOCS in needs:
-            found["docs"] = self.collection.where["docs"]
+            found["docs"] = self.collection.file_of("docs")
             self.data_digests["docs"] = self.collection.parts["docs"].sha256
         if Need.ONTOLOGY in needs:
             found["ontology"] = self.collection.ontology
@@ -439,13 +440,14 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     def can_supply(self, needs: Container[str], systems: Container[str]) -> bool:
         """Tell whether there is the data that a measure needs, where it came with the collection or these systems."""
         dense = (name for name, entry in self.project.systems.items() if entry.type == "dense")
+        docs = self.collection.file_of("docs")
         return (
             (
                 Need.EMBEDDINGS not in needs
                 or self.collection.spec.embeddings is not None
                 or any(name in systems for name in dense)
             )
-            and (Need.DOCS not in needs or Path(self.collection.where["docs"]).is_file())
+            and (Need.DOCS not in needs or is_remote(docs) or Path(docs).is_file())
             and (Need.ONTOLOGY not in needs or self.collection.ontology is not None)
         )
 

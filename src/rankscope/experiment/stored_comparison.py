@@ -14,8 +14,9 @@ from rankscope.comparison.words import needed_docs, with_words
 from rankscope.data.queries import QueryTable
 from rankscope.data.texts import Texts
 from rankscope.errors import InputError, OptionError
-from rankscope.experiment.history import QueryCounts, are_same
+from rankscope.experiment.history_records import QueryCounts
 from rankscope.experiment.keep import one_or_all
+from rankscope.experiment.stored_scoring import are_same
 from rankscope.measures.spec import Measure
 from rankscope.records import Record, replace
 from rankscope.store import Store, StoredQuery, StoredRun

@@ -30,6 +30,8 @@ from rankscope.analysis.targets.records import Target, TargetKind
 from rankscope.errors import FormatError, MeasureError, OptionError, did_you_mean
 from rankscope.experiment.collection import Text
 from rankscope.experiment.toml_file import parse_toml, read_text, too_deep
+from rankscope.io.addresses import address_in
+from rankscope.io.source import missing
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.spec import Measure
 from rankscope.records import Misfit, Options, as_clause, field_docs, from_builtins, json_schema, replace
@@ -149,6 +151,8 @@ def load_targets(path: str | os.PathLike[str]) -> tuple[Target, ...]:
     'q: a in the top 3'
     """
     file = Path(path)
+    if address_in(file) is not None:
+        raise missing(file)
     ending = file.suffix.lower()
     if ending not in ENDINGS:
         raise OptionError(f"{file} is no target file by its name", hint=f"its name ends in {', '.join(ENDINGS)}")

@@ -340,7 +340,7 @@ def side_data(collection: Collection, measures: Iterable[Measure]) -> dict[str, 
     if Need.EMBEDDINGS in needs:
         found["embeddings"] = str(collection.spec.embeddings)
     if Need.DOCS in needs:
-        found["docs"] = collection.where["docs"]
+        found["docs"] = collection.file_of("docs")
     if Need.ONTOLOGY in needs:
         found["ontology"] = collection.ontology
     return found

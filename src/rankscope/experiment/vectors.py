@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Container
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
-
-import numpy as np
 
 from rankscope.errors import InputError, OptionError, did_you_mean
 from rankscope.experiment.collection import Collection
@@ -17,8 +15,11 @@ from rankscope.systems.registry import make_system
 from rankscope.systems.vector_index import BLOCK_DOCS, Vectors
 
 
-def dense_system(project: Project, name: str | None = None) -> Dense:
-    """Return a dense system of a project; without a name the one whose vectors `run` measures diversity by."""
+def dense_system(project: Project, name: str | None = None, *, cache: str | None = None) -> Dense:
+    """Return a dense system of a project; without a name the one whose vectors `run` measures diversity by.
+
+    It keeps vectors in the project's cache, or in another folder.
+    """
     of_docs = [entry for entry in project.systems.values() if entry.type == Dense.kind]
     if name is None:
         if not of_docs:
@@ -33,7 +34,7 @@ def dense_system(project: Project, name: str | None = None) -> Dense:
             f"{entry.name} has several values for {', '.join(entry.sweep)}, so it is not one system",
             hint="add a system with the values that `rankscope run` has chosen, and name that one",
         )
-    made = make_system(entry.type, entry.options, name=entry.name, cache=project.cache / "embeddings")
+    made = make_system(entry.type, entry.options, name=entry.name, cache=cache or project.cache / "embeddings")
     return cast("Dense", made)  # as its type says
 
 
@@ -50,8 +51,11 @@ def named_entry(project: Project, name: str, dense: Sequence[str]) -> SystemEntr
 
 def doc_vectors(
     dense: Dense, collection: Collection, *, only: Container[str] | None = None, progress: Progress | None = None
-) -> tuple[list[str], Vectors]:
-    """Return the ids and vectors of docs in their order: of all, or of those among some ids."""
+) -> tuple[list[str], Iterable[Vectors]]:
+    """Return the ids of docs, and their vectors block by block, in their order: of all, or of those among some ids.
+
+    Where the system keeps vectors in files, these are mapped, and no more than a block is in memory.
+    """
     dense.fit(collection.docs, progress=progress)
     ids = [doc for doc in dense.vectors.docs.ids if only is None or doc in only]
     if not ids:
@@ -59,14 +63,14 @@ def doc_vectors(
             f"{collection.name} has none of the docs that were asked for",
             hint="do the runs belong to this collection? `rankscope validate` compares ids",
         )
-    return ids, dense.vectors.vectors_of(ids)
+    return ids, dense.vectors.parts_of(ids)
 
 
-def query_vectors(dense: Dense, collection: Collection) -> tuple[list[str], Vectors]:
-    """Return the ids and vectors of all queries, in their order."""
+def query_vectors(dense: Dense, collection: Collection) -> tuple[list[str], Iterable[Vectors]]:
+    """Return the ids of all queries, and their vectors block by block, in their order."""
     queries = list(collection.query_of.values())
     texts = [query.text for query in queries]
-    blocks = [
+    blocks = (
         dense.encode(texts[start : start + BLOCK_DOCS], role="query") for start in range(0, len(texts), BLOCK_DOCS)
-    ]
-    return [query.id for query in queries], np.concatenate(blocks)
+    )
+    return [query.id for query in queries], blocks

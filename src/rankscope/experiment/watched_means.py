@@ -16,20 +16,13 @@ from rankscope.experiment.alerts import (
     WatchedTarget,
     judge,
 )
-from rankscope.experiment.history import (
-    HistoryScorer,
-    are_same,
-    compared_runs,
-    dated_ahead,
-    mean_over,
-    policies_of,
-    scorer_of,
-)
+from rankscope.experiment.history import compared_runs, dated_ahead
 from rankscope.experiment.keep import KeptCollection, keep_benchmark
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import CollectionResult, SystemResult
 from rankscope.experiment.runner import RunOptions, run_project
 from rankscope.experiment.session import TaskProgress
+from rankscope.experiment.stored_scoring import HistoryScorer, are_same, mean_over, policies_of, scorer_of
 from rankscope.experiment.targets import check_project, targets_of
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted

@@ -121,13 +121,18 @@ def find_columns(
 ) -> dict[str, str]:
     """Return which column holds what in a table of runs or qrels, of which the first three must be there."""
     listed = list(names)
-    found = match_columns(
-        listed, aliases, chosen=chosen, where=where, hint=lambda role: f"map the column with --columns {role}=NAME"
-    )
+    found = match_columns(listed, aliases, chosen=chosen, where=where, hint=lambda role: naming_hint([role], aliases))
     missing = [role for role in list(aliases)[:3] if role not in found]
     if missing:
         raise FormatError(
             f"{where} has no column for {' and '.join(missing)}; its columns are {first_names(listed)}",
-            hint="name the columns, e.g. --columns " + ",".join(f"{role}=NAME" for role in missing),
+            hint=naming_hint(missing, aliases),
         )
     return found
+
+
+def naming_hint(roles: Iterable[str], aliases: Aliases) -> str:
+    """Return how one says which columns hold what."""
+    option = "--run-columns" if "score" in aliases else "--qrels-columns"
+    named = ",".join(f"{role}=NAME" for role in roles)
+    return f"say which columns they are: {option} {named} (with convert --columns), or rename them"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.errors import FormatError, InputError
+from rankscope.io.addresses import shown_url
 from rankscope.io.source import PathLike, source_of
 from rankscope.io.write import open_target
 
@@ -18,7 +19,7 @@ def read_text(path: PathLike) -> str:
 
 
 def read_json(path: PathLike, *, keys_once: bool = False) -> Any:
-    return parse_json(read_text(path), where=str(path), keys_once=keys_once)
+    return parse_json(read_text(path), where=shown_url(str(path)), keys_once=keys_once)
 
 
 def parse_json(

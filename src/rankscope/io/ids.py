@@ -13,6 +13,9 @@ import numpy as np
 
 from rankscope.errors import IdError
 
+LONGEST_SHOWN = 80
+"""How many characters are shown of what cannot be an id."""
+
 
 def as_id(value: Any, *, what: str = "id") -> str:
     """Return an id as text: text stays as it is, whole numbers (NumPy's too) become their digits."""
@@ -24,8 +27,10 @@ def as_id(value: Any, *, what: str = "id") -> str:
         return value.decode("utf-8", "surrogateescape")
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return str(int(value))
+    shown = " ".join(repr(value).split())  # a list of Polars has several lines
     raise IdError(
-        f"{value!r} ({type(value).__name__}) is given as {what}",
+        f"{shown if len(shown) <= LONGEST_SHOWN else shown[:LONGEST_SHOWN] + '…'} ({type(value).__name__}) "
+        f"is given as {what}",
         hint="ids are text or whole numbers; a column of whole numbers with a gap becomes floats in pandas: "
         "fill the gap, then convert it to int or str",
     )
@@ -52,3 +57,34 @@ def byte_order(identifier: str) -> bytes:
         return identifier.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a character, as a broken JSON text may hold
         return identifier.encode("utf-8", "surrogatepass")
+
+
+_WORD = (1 << 64) - 1
+_KEY = 0x243F6A8885A308D3, 0x13198A2E03707344
+
+
+def shared_hash(identifier: str) -> int:
+    """Return 64 bits of an id, the same in every process: what the kernel calls shared_hash_of."""
+    data = byte_order(identifier)
+    n = len(data)
+    first, mixed = _KEY[0], (_KEY[1] + n * 0x9E3779B97F4A7C15) & _WORD
+
+    def load(place: int, width: int) -> int:
+        return int.from_bytes(data[place : place + width], "little")
+
+    def fold(a: int, b: int) -> int:
+        product = a * b
+        return (product ^ (product >> 64)) & _WORD
+
+    if n >= 8:
+        for i in range(0, n - 16, 16):
+            mixed = fold(load(i, 8) ^ first, load(i + 8, 8) ^ mixed)
+        return fold(load(max(0, n - 16), 8) ^ first, load(n - 8, 8) ^ mixed)
+    if n >= 4:
+        return fold(load(0, 4) ^ first, load(n - 4, 4) ^ mixed)
+    return fold(int.from_bytes(data, "big") ^ first, mixed)
+
+
+def shared_hashes(identifiers: Iterable[str]) -> bytes:
+    """Return 64 bits of each id, as the kernel returns them."""
+    return np.fromiter(map(shared_hash, identifiers), dtype=np.uint64).tobytes()

@@ -107,7 +107,15 @@ def cannot_write(name: str, error: OSError, *, hint: str = "check path, rights a
 
 
 def size_of(file: BinaryIO) -> int:
-    return file.getbuffer().nbytes if isinstance(file, io.BytesIO) else os.fstat(file.fileno()).st_size
+    remote_size: int | None = getattr(file, "remote_size", None)
+    if remote_size is not None:
+        return remote_size
+    if not isinstance(file, io.BytesIO):
+        return os.fstat(file.fileno()).st_size
+    place = file.tell()
+    n_bytes = file.seek(0, 2)  # to ask for its buffer would copy the bytes that it was made of
+    file.seek(place)
+    return n_bytes
 
 
 def check_size(name: str, file: BinaryIO, n_bytes: int) -> None:

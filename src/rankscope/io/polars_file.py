@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankscope.errors import FormatError, IdError
+from rankscope.io.columns import naming_hint
 from rankscope.io.ids import as_id
 from rankscope.io.limits import check_growth, check_room, size_of
 from rankscope.io.rows import AnyRows
@@ -20,6 +22,9 @@ from rankscope.io.write import check_encodable
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rankscope.io.remote import RemoteFile
+    from rankscope.io.remote_parquet import FetchedColumns
 
 _STREAM_MAGIC = b"\xff\xff\xff\xff"
 _ROWS_AT_ONCE = 20_000
@@ -59,15 +64,19 @@ def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
     """Yield the rows of Parquet; of a plain file some thousands at a time, so that they need not fit into memory."""
     import polars as pl
 
-    if reading.path is None:
+    remote = reading.remote
+    path = reading.path
+    if path is None and remote is None:
         yield from table_rows(reading, "parquet")
         return
-    with Path(reading.path).open("rb") as file:
-        check_table(file, "parquet", name=reading.name)
-        n_stored = size_of(file)
-    with errors_of_polars(reading.name, "parquet", yields=True):
+    with errors_of_polars(reading.name, "parquet", yields=True), ExitStack() as stack:
+        if remote is not None:
+            path = stack.enter_context(fetched(remote)).path
+        with Path(str(path)).open("rb") as file:
+            check_table(file, "parquet", name=reading.name)
+            n_stored = size_of(file)
         with without_panic_text():
-            table = pl.scan_parquet(reading.path, glob=False)
+            table = pl.scan_parquet(str(path), glob=False)
             names = table.collect_schema().names()
         reading.on_header(names)
         start = n_bytes = 0
@@ -89,13 +98,48 @@ def table_rows(reading: FileReading, layout: str) -> Iterator[NumberedRow]:
         yield from enumerate(table.iter_rows(named=True), 1)
 
 
-def read_table(reading: FileReading, kind: RowKind[Any], layout: str) -> Collector:
+def read_typed(reading: FileReading, kind: RowKind[Any], layout: str) -> pl.DataFrame:
+    """Read the columns that runs or qrels have, by role and of their types; rows may still lack an id or a number."""
+    with errors_of_polars(reading.name, layout):
+        if layout == "parquet" and reading.remote is not None:
+            return typed_columns(reading, kind, load_columns(reading, kind, reading.remote))
+        return typed_columns(reading, kind, load_table(reading, layout))
+
+
+def collect_typed(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame, layout: str) -> Collector:
     """Gather the columns of a table, noting the rows that lack an id or a number."""
     with errors_of_polars(reading.name, layout):
-        return collect_table(reading, kind, load_table(reading, layout))
+        return collect_columns(reading, kind, table)
+
+
+def fetched(
+    file: RemoteFile, choose: Callable[[list[str]], Collection[str]] | None = None
+) -> AbstractContextManager[FetchedColumns]:
+    """Fetch columns of Parquet that is not on this machine."""
+    from rankscope.io.remote_parquet import fetched_columns
+
+    return fetched_columns(file, choose)
+
+
+def load_columns(reading: FileReading, kind: RowKind[Any], file: RemoteFile) -> pl.DataFrame:
+    """Read the columns that runs or qrels have; no others are fetched."""
+    import polars as pl
+
+    def choose(names: list[str]) -> list[str]:
+        return list(find_roles(names, kind, chosen=reading.columns, where=reading.name).values())
+
+    with fetched(file, choose) as found:
+        table = pl.read_parquet(found.path, columns=list(found.columns), glob=False)
+        check_growth(reading.name, n_bytes_of(table), Path(found.path).stat().st_size, usual=TABLE_GROWTH)
+    return table
 
 
 def collect_table(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> Collector:
+    return collect_columns(reading, kind, typed_columns(reading, kind, table))
+
+
+def typed_columns(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> pl.DataFrame:
+    """Return the columns that runs or qrels have by role: scores and grades as floats, ids as text or whole numbers."""
     import polars as pl
 
     roles = find_roles(table.columns, kind, chosen=reading.columns, where=reading.name)
@@ -103,12 +147,30 @@ def collect_table(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame)
     numbers = table[kind.value]
     if not (numbers.dtype.is_numeric() or numbers.dtype == pl.Null):
         raise FormatError(
-            f"column {roles[kind.value]!r} holds {numbers.dtype}, not numbers",
-            hint=f"map the {kind.value}s with --columns",
+            f"column {roles[kind.value]!r} of {reading.name} holds {numbers.dtype}, not numbers",
+            hint=naming_hint([kind.value], kind.aliases),
         )
-    collector = Collector(role for role in ("query", "doc") if table.schema[role].is_integer())
-    table = table.with_columns(numbers.cast(pl.Float64), id_column(table["query"]), id_column(table["doc"]))
-    table = without_bad_rows(reading, kind, table)
+    ids = (id_column(table[role], reading.name) for role in ("query", "doc") if not table.schema[role].is_integer())
+    return table.with_columns(numbers.cast(pl.Float64), *ids)
+
+
+def integer_ids_in(table: pl.DataFrame) -> frozenset[str]:
+    """Return which ids are whole numbers."""
+    return frozenset(role for role in ("query", "doc") if table.schema[role].is_integer())
+
+
+def tag_in(table: pl.DataFrame) -> str | None:
+    """Return the tag of the last row, where there is one."""
+    import polars as pl
+
+    return table["tag"].tail(1).cast(pl.String).item() or None if "tag" in table.columns and len(table) else None
+
+
+def collect_columns(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> Collector:
+    import polars as pl
+
+    collector = Collector(integer_ids_in(table))
+    table = without_bad_rows(reading, kind, table.with_columns(pl.col("query", "doc").cast(pl.String)))
     extras = [role for role in kind.extras if role in table.columns]
     check_room(reading.name, int(table.estimated_size()) + _TEXT_BYTES * len(table) * (2 + len(extras)))
     collector.query, collector.doc = table["query"].to_list(), table["doc"].to_list()
@@ -117,22 +179,26 @@ def collect_table(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame)
     if "rank" in table.columns and table.schema["rank"].is_integer():
         ranks = table["rank"].cast(pl.Int64, strict=False)
         collector.rank = None if ranks.null_count() else array("q", ranks.to_numpy().tobytes())
-    if "tag" in table.columns and len(table):
-        collector.tag = table["tag"].tail(1).cast(pl.String).item() or None
+    collector.tag = tag_in(table)
     collector.extras = {role: table[role].cast(pl.String).fill_null("").to_list() for role in extras}
     return collector
 
 
-def id_column(column: pl.Series) -> pl.Series:
+def id_column(column: pl.Series, where: str) -> pl.Series:
+    """Return a column of ids as text; `where` is the file that an error names."""
     import polars as pl
 
     if not (column.dtype.is_integer() or column.dtype in {pl.String, pl.Categorical, pl.Enum, pl.Binary, pl.Null}):
         for value in column.drop_nulls().head(1):  # there is none where every id is missing
-            as_id(value, what=column.name)
+            try:
+                as_id(value, what=column.name)
+            except IdError as error:
+                raise IdError(f"{where}: {error.message}", hint=error.hint) from None
     try:
         return column.cast(pl.String)
     except pl.exceptions.PolarsError as error:
-        raise IdError(f"a {column.name} id holds bytes that are not UTF-8", hint="store ids as text") from error
+        message = f"{where}: a {column.name} id holds bytes that are not UTF-8"
+        raise IdError(message, hint="store ids as text") from error
 
 
 def without_bad_rows(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> pl.DataFrame:
@@ -163,13 +229,15 @@ def write_table(rows: AnyRows, stream: BinaryIO, layout: str) -> None:
 
 PARQUET = Format(
     rows=parquet_rows,
-    read=partial(read_table, layout="parquet"),
+    read_columns=partial(read_typed, layout="parquet"),
+    collect_columns=partial(collect_typed, layout="parquet"),
     write=partial(write_table, layout="parquet"),
     magic=(b"PAR1",),
 )
 ARROW = Format(
     rows=partial(table_rows, layout="ipc"),
-    read=partial(read_table, layout="ipc"),
+    read_columns=partial(read_typed, layout="ipc"),
+    collect_columns=partial(collect_typed, layout="ipc"),
     write=partial(write_table, layout="ipc"),
     magic=(b"ARROW1\0\0", _STREAM_MAGIC),
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Generic
+import io
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic
 
 from rankscope.errors import BadLine, BadLinesError, GradeError, OptionError, did_you_mean
 from rankscope.io.detection import empty, layout_of
@@ -11,10 +13,13 @@ from rankscope.io.formats import FORMATS, check_format
 from rankscope.io.limits import out_of_memory
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import FileReading, PathLike, StoredFile, source_of
-from rankscope.io.table import QRELS, RUN, Format, RowKind, Rows
+from rankscope.io.table import QRELS, RUN, Collector, Format, RowKind, Rows
 from rankscope.light import LightRecord
 from rankscope.printable import counted
 from rankscope.progress import Progress
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class ReadFile(LightRecord, Generic[Rows], eq=False):
@@ -26,7 +31,7 @@ class ReadFile(LightRecord, Generic[Rows], eq=False):
     format: str
     compression: str | None
     sha256: str
-    """The digest of the file as stored, before decompression."""
+    """The digest of the file as stored, before decompression; `etag:…` where its store's own stands for it."""
     bad_lines: tuple[BadLine, ...] = ()
     """The malformed lines that were left out, as `lenient` allows."""
     n_ungraded: int = 0
@@ -74,29 +79,104 @@ def read_source(
     progress: Progress | None,
 ) -> ReadFile[Rows]:
     """Read as `read_file` does what has been found and checked."""
-    for role in columns or {}:
-        if role not in kind.aliases:
-            raise OptionError(
-                f"{role!r} is no column of {kind.noun}; the columns are {', '.join(kind.aliases)}",
-                hint=did_you_mean(role, kind.aliases),
-            )
+    check_roles(columns, kind)
     found = layout_of(source, format_name=format, columns=columns)
     handler = FORMATS[found.format]
     with source.reading(progress=progress, columns=columns, strict=True, lenient=lenient) as reading:
-        try:
-            collected = handler.collect(reading, kind)
-        except BadLinesError as error:
-            raise explained(error, error.bad_lines[-1].line - len(error.bad_lines), kind, handler=handler) from None
+        collected = explaining(reading, kind, handler, handler.collect)
     check_collected(reading, len(collected), kind, handler=handler, lenient=lenient)
     return ReadFile(
         rows=kind.build(collected),
         path=source.name,
         format=found.format,
         compression=source.compression,
-        sha256=source.sha256(),
+        sha256=source.digest(found.format),
         bad_lines=tuple(reading.bad_lines),
         n_ungraded=reading.n_ungraded,
     )
+
+
+class TableFile(LightRecord, eq=False):
+    """A file of a run or qrels that is a table, as it was read: by column, before any row was looked at."""
+
+    frame: pl.DataFrame
+    """Its columns by role, with the types that they have in runs and qrels."""
+    kind: RowKind[Any]
+    path: str
+    format: str
+    compression: str | None
+    sha256: str
+    lenient: bool = False
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        from rankscope.io.polars_file import integer_ids_in
+
+        return integer_ids_in(self.frame)
+
+    @property
+    def tag(self) -> str | None:
+        from rankscope.io.polars_file import tag_in
+
+        return tag_in(self.frame)
+
+    def checked(self) -> ReadFile[Any]:
+        """Return what `read_file` returns: every row is looked at, and what is malformed is an error or left out."""
+        handler = FORMATS[self.format]
+        reading = FileReading(self.path, io.BytesIO(), strict=True, lenient=self.lenient)
+        try:
+            collected = explaining(reading, self.kind, handler, partial(handler.collect_table, table=self.frame))
+        except MemoryError as error:
+            raise out_of_memory(self.path, 0) from error
+        check_collected(reading, len(collected), self.kind, handler=handler, lenient=self.lenient)
+        rows = self.kind.build(collected)
+        return ReadFile(rows, self.path, self.format, self.compression, self.sha256, tuple(reading.bad_lines))
+
+
+def read_columns(
+    path: PathLike | StoredFile,
+    kind: RowKind[Any],
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    lenient: bool = False,
+    progress: Progress | None = None,
+) -> TableFile | None:
+    """Read a file as `read_file` does, but by column; None where it is in a format that has none."""
+    check_format(format)
+    source = source_of(path)
+    try:
+        check_roles(columns, kind)
+        found = layout_of(source, format_name=format, columns=columns)
+        handler = FORMATS[found.format]
+        if handler.read_columns is None:
+            return None
+        with source.reading(progress=progress, columns=columns, strict=True, lenient=lenient) as reading:
+            frame = handler.read_columns(reading, kind)
+    except MemoryError as error:
+        raise out_of_memory(source.name, 0) from error
+    digest = source.digest(found.format)
+    return TableFile(frame, kind, source.name, found.format, source.compression, digest, lenient)
+
+
+def check_roles(columns: Mapping[str, str] | None, kind: RowKind[Any]) -> None:
+    """Refuse columns of which no run, or no qrels, has any."""
+    for role in columns or {}:
+        if role not in kind.aliases:
+            raise OptionError(
+                f"{role!r} is no column of {kind.noun}; the columns are {', '.join(kind.aliases)}",
+                hint=did_you_mean(role, kind.aliases),
+            )
+
+
+def explaining(
+    reading: FileReading, kind: RowKind[Any], handler: Format, collect: Callable[..., Collector]
+) -> Collector:
+    """Collect rows; where there are too many malformed ones to go on, say so with a hint for the format."""
+    try:
+        return collect(reading, kind)
+    except BadLinesError as error:
+        raise explained(error, error.bad_lines[-1].line - len(error.bad_lines), kind, handler=handler) from None
 
 
 def check_collected(reading: FileReading, n_good: int, kind: RowKind[Any], *, handler: Format, lenient: bool) -> None:

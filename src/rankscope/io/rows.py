@@ -58,3 +58,19 @@ class QrelsRows(LightRecord, eq=False):
 
 
 AnyRows: TypeAlias = RunRows | QrelsRows
+
+
+def joined_rows(parts: Sequence[RunRows]) -> RunRows:
+    """Return the rows of several parts of a run as one; ranks only where all parts have them."""
+    import numpy as np
+
+    ranks = [part.rank for part in parts if part.rank is not None]
+    return RunRows(
+        [query for part in parts for query in part.query],
+        [doc for part in parts for doc in part.doc],
+        np.concatenate([part.score for part in parts]),
+        np.concatenate(ranks) if len(ranks) == len(parts) else None,
+        parts[-1].tag,
+        frozenset.union(*(part.integer_ids for part in parts)),
+        tuple(query for part in parts for query in part.empty_queries),
+    )

@@ -7,7 +7,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from rankscope.errors import BadLine, BadLinesError, FormatError, InputError, did_you_mean
+from rankscope.io.addresses import address_in, is_remote, shown_url
 from rankscope.io.compression import compression_of, decompressed
 from rankscope.io.formats import COMPRESSIONS
 from rankscope.io.limits import (
@@ -26,6 +27,7 @@ from rankscope.io.limits import (
     out_of_memory,
     size_of,
 )
+from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_file, remote_list, remote_open
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
 
@@ -41,10 +43,14 @@ class StoredFile(LightRecord):
 
     name: str
     content: bytes | None = None
+    remote: RemoteFile | None = None
+    """What is known of a file that is not on this machine."""
 
     def open(self) -> BinaryIO:
         if self.content is not None:
             return io.BytesIO(self.content)
+        if self.remote is not None:
+            return remote_open(self.remote)
         try:
             return Path(self.name).open("rb")
         except OSError as error:
@@ -61,7 +67,9 @@ class StoredFile(LightRecord):
         with left_open_at_worst(self.open()) as raw:
             n_bytes = size_of(raw)
             tick = (lambda: progress(raw.tell(), n_bytes)) if progress else lambda: None
-            path = self.name if self.content is None and self.compression is None else None
+            is_plain = self.content is None and self.compression is None
+            path = self.name if is_plain and self.remote is None else None
+            options["remote"] = self.remote if is_plain else None
             try:
                 with decompressed(raw, self.compression, name=self.name, n_bytes=n_bytes) as stream:
                     yield FileReading(self.name, stream, tick=tick, path=path, **options)
@@ -78,7 +86,17 @@ class StoredFile(LightRecord):
         with self.reading() as reading:
             return reading.whole().removeprefix(BYTE_ORDER_MARK)
 
+    def digest(self, format_name: str) -> str:
+        """Return what stands for the content: its SHA-256; of remote Parquet, which is read in parts, its ETag."""
+        if self.remote is not None and format_name == "parquet" and self.compression is None and self.remote.etag:
+            return "etag:" + self.remote.etag.strip('"')
+        return self.sha256()
+
     def sha256(self) -> str:
+        if self.remote is not None and "sha256" in self.remote.digests:
+            return self.remote.digests["sha256"]
+        if self.content is not None:  # as a file its bytes would be copied first
+            return hashlib.sha256(self.content).hexdigest()
         with self.open() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
@@ -100,6 +118,8 @@ def source_of(path: PathLike | StoredFile) -> StoredFile:
     name = os.fspath(path)
     if name == "-":
         return StoredFile(name, read_to_end(sys.stdin.buffer))
+    if is_remote(name):
+        return remote_source(name)
     where = Path(name)
     if not os.path.exists(name):  # noqa: PTH110 (unlike pathlib's, it takes a name that no system would allow)
         raise missing(where)
@@ -116,6 +136,18 @@ def source_of(path: PathLike | StoredFile) -> StoredFile:
             return StoredFile(name, read_once(stream, name))
     except OSError as error:
         raise cannot_read(name, error) from error
+
+
+def remote_source(url: str) -> StoredFile:
+    """Return the file of an address; of a prefix that ends in a slash the qrels of the BEIR folder there."""
+    if is_pattern(url) or not is_prefix(url):
+        return StoredFile(shown_url(url), remote=remote_file(url))
+    files = {file.name: file for file in remote_list(url)}
+    inside = [name for name in files if name.startswith(f"{url}qrels/")] or [*files]
+    folder = f"{url}qrels/" if inside != [*files] else url
+    tables = [name for name in inside if "/" not in name.removeprefix(folder) and is_tsv(name)]
+    name = only_qrels(shown_url(url), tables)
+    return StoredFile(name, remote=remote_file(name))
 
 
 def is_stored(path: PathLike) -> bool:
@@ -147,14 +179,18 @@ def read_once(stream: BinaryIO, name: str) -> bytes:
             if is_one_line and n_bytes > max_line and not may_be_one_line(held[0]):
                 raise line_too_long(name, 1)
             if n_bytes > most_bytes:
-                raise InputError(
-                    f"{name} does not end: {in_words(n_bytes)} have been read, half of the memory",
-                    hint="write it to a file, and give that",
-                )
+                raise does_not_end(name, n_bytes, "the memory")
         return b"".join(held)
     except MemoryError as error:
         held.clear()
         raise out_of_memory(name, n_bytes) from error
+
+
+def does_not_end(name: str, n_bytes: int, of_what: str) -> InputError:
+    return InputError(
+        f"{name} does not end: {in_words(n_bytes)} have been read, half of {of_what}",
+        hint="write it to a file, and give that",
+    )
 
 
 def may_be_one_line(start: bytes) -> bool:
@@ -171,6 +207,9 @@ def memory_bytes() -> int:
 
 
 def missing(where: Path) -> InputError:
+    address = address_in(where)
+    if address is not None:
+        return InputError(f"{shown_url(address)} is an address, but this file is read from a disk", hint="copy it here")
     if not os.path.isdir(where.parent):  # noqa: PTH112 (as in source_of)
         return InputError(f"{where} does not exist, nor does its folder", hint="check the path")
     # by the name without its ending: that both end in .npy makes no file the one that was meant
@@ -181,15 +220,20 @@ def missing(where: Path) -> InputError:
 def beir_qrels_in(folder: Path) -> Path:
     """Return the qrels file of a BEIR folder: qrels/test.tsv, or the only one there."""
     inside = folder / "qrels" if (folder / "qrels").is_dir() else folder
-    tables = sorted(entry for entry in inside.iterdir() if is_tsv(entry.name))
-    tests = [table for table in tables if table.name.partition(".")[0] == "test"]
-    chosen = tests or tables
+    tables = sorted(str(entry) for entry in inside.iterdir() if is_tsv(entry.name))
+    return Path(only_qrels(str(folder), tables))
+
+
+def only_qrels(folder: str, tables: Sequence[str]) -> str:
+    """Return the one file of BEIR qrels among the tables of a folder: that of the test queries, or the only one."""
+    name_of = {table: table.replace(os.sep, "/").rpartition("/")[2] for table in tables}
+    chosen = [table for table in tables if name_of[table].partition(".")[0] == "test"] or list(tables)
     if not chosen:
         raise FormatError(
             f"{folder} is a folder without BEIR qrels", hint="give a file, or a folder that holds qrels/test.tsv"
         )
     if len(chosen) > 1:
-        names = ", ".join(table.name for table in chosen)
+        names = ", ".join(name_of[table] for table in chosen)
         raise FormatError(f"{folder} holds several qrels: {names}", hint=f"give one of them, e.g. {chosen[0]}")
     return chosen[0]
 
@@ -212,6 +256,7 @@ class FileReading:
         ragged: bool = False,
         from_json: Callable[[Any], Iterator[Any]] | None = None,
         path: str | None = None,
+        remote: RemoteFile | None = None,
         tick: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
@@ -228,6 +273,8 @@ class FileReading:
         """Turns what a whole JSON file holds into rows, where it is more than a list of them."""
         self.path = path
         """The file, where it is a plain one that can be read by its path."""
+        self.remote = remote
+        """The file, where it is a plain one that is not on this machine and can be read in parts."""
         self.bad_lines: list[BadLine] = []
         self.n_ungraded = 0
         """Rows of qrels that name a doc and have no grade yet, as of docs that wait to be judged."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from rankscope.io.rows import EXTRA_QRELS_COLUMNS, AnyRows, QrelsRows, RunRows
 from rankscope.io.source import BYTE_ORDER_MARK, FileReading, PathLike, StoredFile, source_of
 from rankscope.light import LightRecord
 
+if TYPE_CHECKING:
+    import polars as pl
+
 NumberedRow: TypeAlias = tuple[int, Mapping[str, Any]]
 """The number of a line (of a row or item where there are no lines), and the row: {column: cell}."""
 Rows = TypeVar("Rows", RunRows, QrelsRows)
@@ -38,6 +41,10 @@ class Format(LightRecord, kw_only=True):
     """Yields the rows; malformed ones are given to `reading.reject`. None where a format holds no named columns."""
     read: Callable[[FileReading, RowKind[Any]], Collector] | None = None
     """Reads runs and qrels where there is a better way than by their rows."""
+    read_columns: Callable[[FileReading, RowKind[Any]], pl.DataFrame] | None = None
+    """Reads runs and qrels as a table, by role and with the types that they have, where the file is one."""
+    collect_columns: Callable[[FileReading, RowKind[Any], pl.DataFrame], Collector] | None = None
+    """Gathers the rows of such a table."""
     write: Callable[[AnyRows, BinaryIO], None] | None = None
     """Writes runs and qrels; `table_columns` gives their columns."""
     magic: tuple[bytes, ...] = ()
@@ -50,9 +57,16 @@ class Format(LightRecord, kw_only=True):
     def collect(self, reading: FileReading, kind: RowKind[Any]) -> Collector:
         if self.read is not None:
             return self.read(reading, kind)
+        if self.read_columns is not None:
+            return self.collect_table(reading, kind, self.read_columns(reading, kind))
         if self.rows is None:
             raise FormatError(f"{reading.name} is in a format that holds no rows")
         return collect_rows(reading, kind, self.rows(reading))
+
+    def collect_table(self, reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> Collector:
+        if self.collect_columns is None:
+            raise FormatError(f"{reading.name} is in a format that is no table")
+        return self.collect_columns(reading, kind, table)
 
 
 def read_rows(path: PathLike | StoredFile, *, format: str | None = None) -> Iterator[NumberedRow]:  # noqa: A002

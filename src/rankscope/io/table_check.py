@@ -11,7 +11,7 @@ import os
 import struct
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
@@ -40,20 +40,31 @@ class Damage(Exception):  # noqa: N818 (it says what is damaged, and never leave
     """Something that no sound file holds."""
 
 
-def check_table(file: BinaryIO, layout: str, *, name: str) -> None:
-    """Refuse a file whose headers claim more than it can hold, or that would become far too large."""
+def check_table(file: BinaryIO, layout: str, *, name: str, columns: Container[str] | None = None) -> None:
+    """Refuse a file whose headers claim more than it can hold, or that would become far too large.
+
+    Of Parquet only some columns may be looked at, where the others are not there to be read.
+    """
     size = file.seek(0, 2)
     try:
-        n_bytes = check_parquet(file, size) if layout == "parquet" else check_arrow(file, size)
+        with errors_of_headers(name, layout):
+            n_bytes = check_parquet(file, size, columns) if layout == "parquet" else check_arrow(file, size)
+    finally:
+        file.seek(0)
+    check_growth(name, n_bytes, size, usual=TABLE_GROWTH)
+    check_room(name, n_bytes)
+
+
+@contextmanager
+def errors_of_headers(name: str, layout: str) -> Iterator[None]:
+    """Say in words of ours that headers hold what no sound file does."""
+    try:
+        yield
     except RankscopeError:
         raise
     except (Damage, struct.error, LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, Damage) else "its headers cannot be read"
         raise not_readable(name, layout, reason) from error
-    finally:
-        file.seek(0)
-    check_growth(name, n_bytes, size, usual=TABLE_GROWTH)
-    check_room(name, n_bytes)
 
 
 @contextmanager
@@ -181,7 +192,9 @@ class Compact:
         elif kind == 7:
             self.skip(8)
         elif kind == 8:
-            self.skip(self.varint())
+            n_bytes = self.varint()
+            self.skip(n_bytes)
+            return self.data[self.at - n_bytes : self.at]
         elif kind in {9, 10}:
             return self.items(depth)
         elif kind == 12:
@@ -213,12 +226,63 @@ class Compact:
         return fields
 
 
-def check_parquet(file: BinaryIO, size: int) -> int:
-    """Check all parts of a file, and return how many bytes its values need."""
+def footer_of(file: BinaryIO, size: int) -> dict[int, Any]:
+    """Return the header of a Parquet file, which stands at its end."""
     n_footer, magic = struct.unpack("<I4s", read_at(file, size - 8, 8, size))
     if magic != b"PAR1":
         raise Damage("it does not end as it should")
-    footer = Compact(read_at(file, size - 8 - n_footer, n_footer, size)).struct()
+    return Compact(read_at(file, size - 8 - n_footer, n_footer, size)).struct()
+
+
+def columns_in(footer: dict[int, Any]) -> list[str]:
+    """Return the names of the columns, of those with parts only their own."""
+    schema: list[dict[int, Any]] = footer[2]
+    names, left = [], [schema[0].get(5, 0)]
+    for element in schema[1:]:
+        while left and not left[-1]:
+            left.pop()
+        if not left:
+            raise Damage("it has more columns than it says")
+        if len(left) == 1:
+            names.append(element[4].decode("utf-8", "surrogateescape"))
+        left[-1] -= 1
+        left.append(element.get(5, 0))
+    return names
+
+
+def column_places(footer: dict[int, Any], columns: Container[str], size: int) -> Iterator[tuple[int, int]]:
+    """Yield where the values of some columns stand in a file."""
+    for group in footer.get(4, []):
+        for chunk in group[1]:
+            column = chunk[3]
+            if column_of(column) not in columns or is_empty(column):
+                continue
+            start = start_of(column)
+            if start < 4 or column[7] < 0 or start + column[7] > size:
+                raise Damage("a column lies beyond its end")
+            yield start, start + column[7]
+
+
+def is_empty(column: dict[int, Any]) -> bool:
+    """Tell whether a column has neither values nor bytes; what it says of its place then means nothing."""
+    return bool(column[5] == 0 and column[7] == 0)
+
+
+def start_of(column: dict[int, Any]) -> int:
+    """Return where a column begins: with its dictionary or its first page; one without values may lack the latter."""
+    place: int = column[9]
+    dictionary: int = column.get(11) or place
+    return dictionary if column[5] == 0 == place else min(place, dictionary)
+
+
+def column_of(chunk: dict[int, Any]) -> str:
+    name: bytes = chunk[3][0]
+    return name.decode("utf-8", "surrogateescape")
+
+
+def check_parquet(file: BinaryIO, size: int, columns: Container[str] | None = None) -> int:
+    """Check all parts of a file, or of some of its columns, and return how many bytes its values need."""
+    footer = footer_of(file, size)
     n_rows = footer[3]
     check_rows(n_rows, size)
     groups = footer.get(4, [])
@@ -229,6 +293,8 @@ def check_parquet(file: BinaryIO, size: int) -> int:
         check_rows(group[3], size)
         for chunk in group[1]:
             column = chunk[3]
+            if columns is not None and column_of(column) not in columns:
+                continue
             check_chunk(file, column, size)
             n_bytes += column[5] * _WIDTHS.get(column[1], 8)
     return n_bytes
@@ -239,7 +305,9 @@ def check_chunk(file: BinaryIO, column: dict[int, Any], size: int) -> None:
     n_values, n_stored = column[5], column[7]
     check_rows(n_values, size)
     check_part(column[6], n_stored)
-    at = min(column[9], column.get(11) or column[9])
+    if is_empty(column):
+        return
+    at = start_of(column)
     if at < 4 or n_stored < 0 or at + n_stored > size:
         raise Damage("a column lies beyond its end")
     end = at + n_stored
@@ -383,3 +451,12 @@ def check_batch(file: BinaryIO, batch: Flat, body: int, n_body: int, size: int) 
             check_part(n_plain, n_bytes)
         n_decoded += n_plain
     return max(n_decoded, 8 * n_values)
+
+
+def row_group_sizes(file: BinaryIO, *, name: str) -> list[int]:
+    """Return how many rows each row group of a Parquet file has; one that claims more than it can hold is refused."""
+    check_table(file, "parquet", name=name)
+    size = file.seek(0, 2)
+    n_footer = struct.unpack("<I", read_at(file, size - 8, 4, size))[0]
+    footer = Compact(read_at(file, size - 8 - n_footer, n_footer, size)).struct()
+    return [group[3] for group in footer.get(4, [])]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from rankscope.progress import Progress
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankscope.io.remote import RemoteFile
     from rankscope.io.source import PathLike, StoredFile
 
 _HEAD_BYTES = 1 << 14
@@ -35,19 +37,26 @@ class TrecFile(LightRecord):
     compression: str | None = None
     content: bytes | None = None
     """What was read from something that can be read only once."""
+    remote: RemoteFile | None = None
+    """What is known of a file that is not on this machine."""
 
-    @property
+    @cached_property
     def source(self) -> StoredFile:
         from rankscope.io.source import StoredFile
 
-        return StoredFile(self.name, self.content)
+        return StoredFile(self.name, self.content, self.remote)
 
     def sha256(self) -> str:
         return self.source.sha256()
 
     @property
     def is_plain_file(self) -> bool:
-        return self.compression is None and self.content is None
+        return self.compression is None and self.content is None and self.remote is None
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the text arrives in pieces: it has to be decompressed, or fetched."""
+        return self.compression is not None or self.remote is not None
 
     @contextmanager
     def opened(self) -> Iterator[tuple[int, int]]:
@@ -66,7 +75,9 @@ class TrecFile(LightRecord):
             check_size(self.name, file, n_bytes)
 
     def data(self) -> NDArray[np.uint8]:
-        """Return the text as bytes in memory, decompressed."""
+        """Return the text as bytes in memory, decompressed; what is there already is not copied."""
+        if self.content is not None and self.compression is None:
+            return np.frombuffer(self.content, dtype=np.uint8)
         return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
 
     def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
@@ -89,6 +100,8 @@ class TrecFile(LightRecord):
 
     @property
     def n_stored(self) -> int:
+        if self.remote is not None:
+            return self.remote.size
         return os.path.getsize(self.name) if self.content is None else len(self.content)  # noqa: PTH202 (as above)
 
 
@@ -112,7 +125,9 @@ def trec_text(
         return None
     source = source_of(stored)
     layout = layout_of(source, format_name=format_name)
-    return TrecFile(source.name, source.compression, source.content) if layout.format == "trec" else None
+    if layout.format != "trec":
+        return None
+    return TrecFile(source.name, source.compression, source.content, source.remote)
 
 
 def is_plain(path: str | os.PathLike[str], kind: str) -> bool:

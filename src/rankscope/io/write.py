@@ -17,6 +17,7 @@ from typing import BinaryIO
 import numpy as np
 
 from rankscope.errors import FormatError, GradeError, IdError, InputError, ScoreError
+from rankscope.io.addresses import address_in, shown_url
 from rankscope.io.compression import compressed
 from rankscope.io.formats import FORMATS, check_format, compression_in_name, format_to_write
 from rankscope.io.limits import cannot_write
@@ -47,6 +48,14 @@ def write_rows(rows: AnyRows, path: PathLike, *, format: str | None = None) -> s
 write_run = write_qrels = write_rows
 
 
+def check_is_here(name: str) -> None:
+    """Refuse an address in place of a file to write; a folder may have a name that looks like one."""
+    address = address_in(name)
+    if address is not None and not Path(os.path.realpath(name)).parent.is_dir():
+        hint = "write a file on this machine, and copy it there"
+        raise InputError(f"{shown_url(address)} is elsewhere, and nothing is written there", hint=hint)
+
+
 @contextmanager
 def open_target(name: str) -> Iterator[BinaryIO]:
     """Open what is to be written: standard output, a device or pipe as it is, a file by way of a temporary one."""
@@ -55,6 +64,7 @@ def open_target(name: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     target = Path(os.path.realpath(name))
+    check_is_here(name)
     if target.is_dir():
         raise InputError(f"{name} is a folder", hint="give the name of a file")
     if not target.parent.is_dir():

@@ -18,12 +18,13 @@ from rankscope._version import __version__
 from rankscope.arrays import Floats
 from rankscope.comparison.verdict import MIN_UNITS
 from rankscope.data.judgments import SingleJudgment
+from rankscope.data.tasks import names_of_raters
 from rankscope.errors import InputError
 from rankscope.io.ids import byte_order
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.labels import TaskGrades, grades_of_task, labels_of
 from rankscope.judging.rater_verdicts import RaterVerdicts, TaskVerdicts, side_of, task_queries, verdicts_of
-from rankscope.judging.records import GradeLabel, LabelRule, Task, again_name
+from rankscope.judging.records import GradeLabel, LabelRule, Preference, Task, TaskMode, TaskRater, again_name
 from rankscope.printable import counted, listed
 from rankscope.records import Record, StoredRecord, or_none, replace
 from rankscope.stats.agreement import (
@@ -168,6 +169,32 @@ class RaterErrors(Record, kw_only=True):
     """Rows: the grade that is probably right, columns: the one given."""
 
 
+class PreferencePair(Record, kw_only=True):
+    """Two raters, comparison by comparison of two lists."""
+
+    first: str
+    second: str
+    same: CountOf
+    """Of the comparisons that both made, those with the same answer."""
+
+
+class PreferenceAgreement(Record, kw_only=True):
+    """How often raters of lists give the same answer: the same list is better, slightly or clearly, or neither is.
+
+    It is raw agreement: what chance alone would give is not taken off. Who cannot tell gives no answer.
+    """
+
+    n: int
+    """All preferences, with those of who cannot tell."""
+    n_raters: int
+    n_queries: int
+    twice: CountOf
+    """Comparisons of two lists of a query that two raters made or more, of all with an answer."""
+    same: CountOf
+    """Of these, those with the same answer from all."""
+    pairs: tuple[PreferencePair, ...]
+
+
 class AgreementReport(StoredRecord, kw_only=True):
     """All that is known of how the raters of a task agree."""
 
@@ -184,7 +211,7 @@ class AgreementReport(StoredRecord, kw_only=True):
     """Docs with a grade, of a query."""
     n_queries: int
     n_guidelines: int
-    """How many versions of the guideline these grades follow."""
+    """How many versions of the guideline judgments of the task followed, with the one that holds now."""
     twice: CountOf
     """Docs that two raters graded or more, of all with a grade."""
     same: CountOf
@@ -202,10 +229,17 @@ class AgreementReport(StoredRecord, kw_only=True):
     hardest: tuple[HardDoc, ...]
     """The first of `apart`, those furthest apart first."""
     hardest_queries: tuple[HardQuery, ...]
+    """The first of those on which raters differ, the furthest apart first."""
+    n_differ_queries: int = 0
+    """On how many queries two raters gave a doc different grades."""
     errors: tuple[RaterErrors, ...] = ()
     """Where the rule is dawid-skene."""
     verdicts: TaskVerdicts
     """The systems of the task under each rater."""
+    mode: TaskMode = "docs"
+    """In `lists` nothing is graded."""
+    preferences: PreferenceAgreement | None = None
+    """In `lists`, how often raters find the same list better."""
 
     @property
     def headline(self) -> str:
@@ -233,6 +267,10 @@ def agreement_of(
         Of the resampling for intervals.
     """
     graded = grades_of_task(store, task)
+    held = [each.judgment for each in store.judgments.current(task.collection, task=str(task.number))]
+    preferred = [each.preference for each in store.preferences.current(task=str(task.number))]
+    # what came from a file may follow no text that is known
+    followed = {task.guideline, *(each.guideline for each in held), *(each.guideline for each in preferred)}
     if scale is None:
         scale = parse_guideline(store.judgments.guidelines()[task.guideline]).scale
     names = graded.names()
@@ -242,6 +280,7 @@ def agreement_of(
     words = {each.grade: each for each in scale}
     counts = {grade: int(np.count_nonzero(table.ratings == grade)) for grade in table.scale.tolist()}
     n_grades = sum(counts.values())
+    hard = hard_queries(table, texts)
     return AgreementReport(
         rankscope=__version__,
         task=task.number,
@@ -253,7 +292,7 @@ def agreement_of(
         n_raters=len(table.raters),
         n_docs=len(table.docs),
         n_queries=len(graded.queries),
-        n_guidelines=len({each.judgment.guideline for each in graded.graded} - {None}),
+        n_guidelines=len(followed - {None}),
         twice=CountOf(int(table.twice.sum()), len(table.docs)),
         same=CountOf(int((steps[table.twice] == 0).sum()), int(table.twice.sum())),
         apart=CountOf(int((steps[table.twice] >= APART).sum()), int(table.twice.sum())),
@@ -265,11 +304,42 @@ def agreement_of(
             for grade, n in counts.items()
         ),
         pairs=tuple(rater_pairs(table, names)),
-        raters=tuple(rater_summaries(store, graded, table, names, seed)),
+        raters=tuple(rater_summaries(store, graded, table, names, held=held, seed=seed)),
         hardest=tuple(hard_docs(store, graded, table, names, texts)),
-        hardest_queries=tuple(hard_queries(table, texts)),
+        hardest_queries=tuple(hard[:SHOWN_QUERIES]),
+        n_differ_queries=len(hard),
         errors=rater_errors(graded, names),
         verdicts=verdicts_of(store, graded, names),
+        mode=task.plan.mode,
+        preferences=preference_agreement(preferred, graded.raters) if task.plan.mode == "lists" else None,
+    )
+
+
+def preference_agreement(preferred: Sequence[Preference], raters: Sequence[TaskRater]) -> PreferenceAgreement:
+    """Return how often raters gave the same answer on the same two lists of a query."""
+    answers: dict[tuple[str, ...], dict[str, str]] = {}
+    for each in preferred:
+        if each.value is not None:
+            better = each.left if each.value < 0 else each.right if each.value else ""
+            lists = (each.query, *sorted((each.left, each.right)))
+            answers.setdefault(lists, {})[each.rater] = better
+    names = names_of_raters(raters)
+    invited = {rater.id: place for place, rater in enumerate(raters)}
+    given = {rater for of in answers.values() for rater in of}
+    in_order = sorted(given, key=lambda rater: (invited.get(rater, len(invited)), rater))
+    twice = [of for of in answers.values() if len(of) > 1]
+    pairs = []
+    for first, second in combinations(in_order, 2):
+        both = [of for of in twice if first in of and second in of]
+        same = CountOf(sum(of[first] == of[second] for of in both), len(both))
+        pairs.append(PreferencePair(first=names.get(first, first), second=names.get(second, second), same=same))
+    return PreferenceAgreement(
+        n=len(preferred),
+        n_raters=len({each.rater for each in preferred}),
+        n_queries=len({each.query for each in preferred}),
+        twice=CountOf(len(twice), len(answers)),
+        same=CountOf(sum(len(set(of.values())) == 1 for of in twice), len(twice)),
+        pairs=tuple(pairs),
     )
 
 
@@ -365,10 +435,15 @@ def rater_pairs(table: GradeTable, names: Mapping[str, str]) -> Iterator[RaterPa
 
 
 def rater_summaries(
-    store: Store, graded: TaskGrades, table: GradeTable, names: Mapping[str, str], seed: int
+    store: Store,
+    graded: TaskGrades,
+    table: GradeTable,
+    names: Mapping[str, str],
+    *,
+    held: Sequence[SingleJudgment],
+    seed: int,
 ) -> Iterator[RaterSummary]:
     task = graded.task
-    held = [each.judgment for each in store.judgments.current(task.collection, task=str(task.number))]
     again = store.judgments.current(task.collection, task=again_name(str(task.number)))
     second = {
         (each.judgment.rater, each.judgment.query, each.judgment.doc): each.judgment.grade
@@ -502,7 +577,7 @@ def hard_queries(table: GradeTable, texts: Mapping[str, str]) -> list[HardQuery]
         for query, each in by_query.items()
         if any(each)
     ]
-    return sorted(found, key=lambda each: (-each.mean_steps, byte_order(each.query)))[:SHOWN_QUERIES]
+    return sorted(found, key=lambda each: (-each.mean_steps, byte_order(each.query)))
 
 
 def rater_errors(graded: TaskGrades, names: Mapping[str, str]) -> tuple[RaterErrors, ...]:
@@ -524,7 +599,7 @@ def rater_errors(graded: TaskGrades, names: Mapping[str, str]) -> tuple[RaterErr
 def pairs_sentence(pairs: Sequence[RaterVerdicts]) -> str:
     """Say whether verdicts depend on the rater: of one or two pairs in full, of more which of them do."""
     if len(pairs) <= SHOWN_PAIRS:
-        return " ".join(each.headline for each in pairs)
+        return " ".join(each.headline if len(pairs) == 1 else each.own_headline for each in pairs)
     parts = []
     for depends, words in ((True, "depends"), (False, "does not depend"), (None, "may depend")):
         named = [each.b for each in pairs if each.depends_on_rater is depends]
@@ -535,13 +610,31 @@ def pairs_sentence(pairs: Sequence[RaterVerdicts]) -> str:
 
 def agreement_sentence(found: AgreementReport) -> str:
     alpha = found.alpha
+    if found.preferences is not None and not found.n_grades:
+        return (
+            f"Lists are compared in this task, not graded. {preferences_sentence(found.preferences)} Which list is "
+            f"preferred is told by `rankscope judge flags {found.task}`, or the page Flags, choices and preferences."
+        )
     if alpha.value is None:
         return f"Nothing can be said of agreement: {alpha.words}."
     number = alpha_number(alpha.value)
     if alpha.value < TENTATIVE:
-        return f"Raters do not agree (alpha {number}): see the hardest docs and the guideline."
+        hardest = (
+            "the hardest docs and " if found.hardest else "the hardest queries and " if found.hardest_queries else ""
+        )
+        return f"Raters do not agree (alpha {number}): see {hardest}the guideline."
     only = "only " if alpha.value < RELIABLE else ""
     return f"Agreement is {only}{alpha.words} (alpha {number})."
+
+
+def preferences_sentence(found: PreferenceAgreement) -> str:
+    """Say how often raters gave the same answer, or why that is not known."""
+    if not found.n:
+        return "Nobody has compared lists yet."
+    if not found.same.of:
+        return "No two lists were compared by two raters."
+    made = counted(found.same.of, "comparison")
+    return f"Raters gave the same answer in {found.same.n:,} of {made} that two of them made or more."
 
 
 def detail_sentences(found: AgreementReport) -> Iterator[str]:
@@ -555,7 +648,7 @@ def detail_sentences(found: AgreementReport) -> Iterator[str]:
         for line in each.lines:
             if line.kind == "rater" and line.code == "not_comparable" and line.n_queries >= MIN_UNITS:
                 yield f"By the grades of {line.name} alone, {each.b} and {each.a} cannot be compared: {line.reason}"
-    if found.verdicts.note:
+    if found.verdicts.note and (found.n_grades or found.mode != "lists"):
         yield found.verdicts.note
     if found.n_raters > 1 and found.twice.n and 10 * found.twice.n < found.twice.of:
         yield (
@@ -566,7 +659,10 @@ def detail_sentences(found: AgreementReport) -> Iterator[str]:
         if rater.remarks:
             yield f"{rater.name}: {', '.join(rater.remarks)}."
     if found.n_guidelines > 1:
-        yield f"The grades follow {found.n_guidelines} versions of the guideline."
+        yield (
+            f"The guideline has had {found.n_guidelines} versions so far: what was judged before a change follows "
+            "other words."
+        )
 
 
 def extreme_words(found: RaterVerdicts) -> Iterator[str]:

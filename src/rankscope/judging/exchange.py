@@ -8,6 +8,8 @@ same file, read again, adds nothing. What cannot be taken is counted and said.
 - Quepid: a CSV with the columns `query` and `docid`, and either `rating` or a column for each rater; queries are texts;
 - exports of the doctor finder, with flags and choices, and of other earlier frameworks;
 - qrels of any format, whose grades are those of one rater, or of those in their column `rater`.
+
+Lines and rows with a `left` and a `right` list are preferences (`preference_files`), which a task alone can take in.
 """
 
 from __future__ import annotations
@@ -23,16 +25,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankscope.data.imported import import_collection
-from rankscope.data.judgments import JudgmentSource, SingleJudgment, check_judgments, judgment_record, with_uuid
+from rankscope.data.judgments import (
+    LONGEST_NOTE,
+    JudgmentSource,
+    SingleJudgment,
+    as_text,
+    check_judgments,
+    judgment_record,
+    with_uuid,
+)
 from rankscope.data.loading import load_qrels
-from rankscope.data.tasks import AGAIN, Task, TaskRater, names_of_raters
+from rankscope.data.qrels import Qrels
+from rankscope.data.tasks import AGAIN, Task, TaskRater, again_name, names_of_raters
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
+from rankscope.io.addresses import shown_url
 from rankscope.io.files import write_text
 from rankscope.io.formulas import as_text_cell, restored_rows
 from rankscope.io.ids import byte_order
 from rankscope.io.table import guess_format, read_rows
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.labels import grades_of_task, labels_of, with_known
+from rankscope.judging.preference_files import COLUMNS as PREFERENCE_COLUMNS
+from rankscope.judging.preference_files import (
+    PreferenceLine,
+    fitting_preferences,
+    is_preference,
+    keep_preferences,
+    lines_of_preferences,
+    preference_line,
+    table_cells,
+)
 from rankscope.printable import counted
 from rankscope.records import Record, replace, to_json
 from rankscope.store.judgments import StoredJudgment, graded_by, is_choice
@@ -52,9 +74,10 @@ ENDINGS |= {".qrels": "qrels", ".trec": "qrels"}
 COLUMNS = (
     *("query", "doc", "grade", "status", "flag", "choice", "note", "rater"),
     *("at", "seconds", "purpose", "system", "task", "guideline", "rater_id", "kind", "model"),
+    *PREFERENCE_COLUMNS,
 )
 """Of a table of judgments, one in each row."""
-SAYS_MORE = {"flag", "choice", "note", "status"}
+SAYS_MORE = {"flag", "choice", "note", "status", "rater"}
 """Columns by which a table of judgments is known from qrels."""
 YES = {"1", "true", "yes", "x"}
 NO = {"", "0", "false", "no"}
@@ -72,11 +95,14 @@ class TakenIn(Record, kw_only=True):
 
     format: ImportFormat
     n: int
-    """Judgments that were taken, new or not."""
+    """Judgments that were taken, new or not, preferences among them."""
     n_new: int
     n_grades: int
     n_flags: int
     n_choices: int
+    n_preferences: int = 0
+    judge_qrels: tuple[str, ...] = ()
+    """The names of stored qrels that now hold the labels of the models in the file."""
     notes: tuple[str, ...] = ()
     """What was left out, and why."""
 
@@ -127,33 +153,86 @@ def import_judgments(
     form = format or format_of(path)
     if form not in ("judgments", "export") and says_who(first_rows(path)):
         raise FormatError(
-            f"the lines of {path} say who judged, which is lost when they are read as {form}",
+            f"the lines of {shown_url(str(path))} say who judged, which is lost when they are read as {form}",
             hint="read them as judgments (--kind judgments)",
         )
     notes: list[str] = []
     found = exported_judgments(path, query, notes) if form == "export" else READERS[form](path, rater, notes)
     read = [part for each in found for part in apart(each)]
-    judgments = first_answers(by_query_id(store, collection, read, notes), notes)
+    judgments = by_query_id(store, collection, with_texts(read, notes), notes)
     before = store.judgments.list(collection)
     known = {each.judgment.uuid for each in before}
-    judgments = outside_tasks(judgments, known) if task is None else in_task(store, task, judgments, notes)
+    preferences = list(preferences_in(path, form, rater))
+    raters: dict[JudgmentSource, TaskRater] = {}
+    if task is None:
+        judgments = outside_tasks(first_answers(judgments, notes), known)
+        preferences = without_task(preferences, notes)
+    else:
+        judgments, preferences = of_this_mode(task, judgments, preferences, notes)
+        judgments = on_the_scale(store, task, judgments, notes)
+        preferences = fitting_preferences(store, task, preferences, notes)
+        sources = [*(each.source for each in judgments), *(each.source for each in preferences)]
+        raters = raters_of_sources(store, task, dict.fromkeys(sources))
+        judgments = [as_of_task(each, task, raters[each.source]) for each in judgments]
     notes.extend(said_twice(judgments, {} if task is None else names_of_raters(store.raters.list(task))))
-    if not judgments:
+    if not judgments and not preferences:
         raise InputError(
-            f"{path} holds no judgment that can be taken", hint="; ".join(notes) or "is it the right file?"
+            f"{shown_url(str(path))} holds no judgment that can be taken",
+            hint="; ".join(notes) or "is it the right file?",
         )
     named = [replace(each, collection=collection, source=without_name(each.source)) for each in judgments]
     wanted = [with_known_guideline(store, each, notes) for each in named]
     kept = store.judgments.add(dict.fromkeys(each if each.uuid else with_uuid(each) for each in wanted))
+    n_preferences, n_new = (0, 0) if task is None else keep_preferences(store, task, preferences, raters, notes)
+    models = (
+        {} if task is not None else {each.judgment.rater: each.judgment.source for each in graded_by("judge", kept)}
+    )
     return TakenIn(
         format=form,
-        n=len(kept),
-        n_new=sum(each.judgment.uuid not in known for each in kept),
+        judge_qrels=tuple(labels_of_model(store, collection, source).name for source in models.values()),
+        n=len(kept) + n_preferences,
+        n_new=sum(each.judgment.uuid not in known for each in kept) + n_new,
         n_grades=sum(each.judgment.grade is not None for each in kept),
         n_flags=sum(each.judgment.flag for each in kept),
         n_choices=sum(each.judgment.choice for each in kept),
+        n_preferences=n_preferences,
         notes=tuple(notes),
     )
+
+
+def labels_of_model(store: Store, collection: str, source: JudgmentSource) -> StoredQrels:
+    """Keep what a model has graded in a collection as qrels that are called as the model, and are those of a judge."""
+    wanted = SingleJudgment(query="", doc="", source=source).rater
+    held = [each for each in graded_by("judge", store.judgments.current(collection)) if each.judgment.rater == wanted]
+    grades = {(each.judgment.query, each.judgment.doc): each.judgment.grade for each in held}  # the newest is last
+    rows = [(query, doc, grade) for (query, doc), grade in grades.items() if grade is not None]
+    return keep_judge_qrels(store, Qrels(rows), source.model or source.name or "judge", collection, judge=wanted)
+
+
+def keep_judge_qrels(store: Store, qrels: Qrels, name: str, collection: str, *, judge: str = "") -> StoredQrels:
+    """Keep labels as those of a judge; where other labels have the name, they are called after the collection, too."""
+    facts = {"collection": collection, **({"judge": judge} if judge else {})}
+    for called in (name, f"{name} on {collection}", f"{name} ({judge}) on {collection}"):
+        same = store.qrels.list(name=called)
+        own = [each for each in same if each.kind == "judge" and facts.items() <= each.facts.items()]
+        if len(own) == len(same):
+            break
+    return store.qrels.add(qrels, name=called, kind="judge", facts=facts)
+
+
+def judge_qrels_in(store: Store, path: str | Path, *, collection: str) -> StoredQrels:
+    """Keep the labels of a model that a file holds: qrels, which get its name, or the judgments of one model."""
+    form = format_of(path)
+    if form == "qrels":
+        return keep_judge_qrels(store, load_qrels(str(path)), Path(path).name.partition(".")[0], collection)
+    found = import_judgments(store, path, collection=collection).judge_qrels
+    if len(found) != 1:
+        names = f"those of {', '.join(found)}" if found else "none of a model"
+        raise InputError(
+            f"{path} should hold the labels of one model, and holds {names}",
+            hint="name the qrels of one of them" if found else "is `source.kind`, or the column kind, `judge`?",
+        )
+    return store.qrels.find(found[0])
 
 
 def format_of(path: str | Path) -> ImportFormat:
@@ -164,7 +243,7 @@ def format_of(path: str | Path) -> ImportFormat:
         return "judgments"
     if {"query", "docid"} <= names and not {"doc", "grade"} & names:
         return "quepid"
-    if "query" in names and SAYS_MORE & names and {"doc", "docid"} & names:
+    if "query" in names and ((SAYS_MORE & names and {"doc", "docid"} & names) or {"left", "right"} <= names):
         return "table"
     try:
         import_collection(path)
@@ -183,6 +262,79 @@ def first_rows(path: str | Path) -> list[Mapping[str, Any]]:
 def says_who(rows: Iterable[Mapping[str, Any]]) -> bool:
     """Tell whether lines name who judged as single judgments do: a person, or a model."""
     return any(isinstance(row.get("source"), Mapping) and "kind" in row["source"] for row in rows)
+
+
+def preferences_in(path: str | Path, form: ImportFormat, rater: str) -> Iterator[PreferenceLine]:
+    """Yield the preferences of a file: lines and rows that name two lists."""
+    if form == "judgments":
+        for number, row in read_rows(path, format="jsonl"):
+            if is_preference(row):
+                line = preference_line(row, where=f"{path}:{number}")
+                unnamed = line.source.kind == "person" and not (line.source.id or line.source.name)
+                yield replace(line, source=JudgmentSource("person", id=rater or IMPORTED)) if unnamed else line
+    elif form == "table":
+        for number, row in table_rows(path):
+            if is_preference(row):
+                yield preference_in_table(row, rater, where=f"{path}:{number}")
+
+
+def preference_in_table(row: Mapping[str, Any], rater: str, *, where: str) -> PreferenceLine:
+    exact = {str(name).strip().lower(): cell if isinstance(cell, str) else text_of(cell) for name, cell in row.items()}
+    cells = {name: cell.strip() for name, cell in exact.items()}
+    value = number_in(cells.get("preference", ""), where=where, what="preference")
+    record = {
+        **{name: exact.get(name, "") for name in ("query", "left", "right", "note")},
+        "source": source_in(cells, rater, where=where),
+        "preference": int(value) if value is not None and value.is_integer() else value,
+        "status": cells.get("status") or "ok",
+        "at": cells.get("at") or None,
+        "seconds": number_in(cells.get("seconds", ""), where=where, what="number of seconds"),
+        "guideline": cells.get("guideline") or None,
+        "task": cells.get("task") or None,
+        "again": yes_or_no(cells.get("again", ""), where=where, what="second time"),
+    }
+    return preference_line(record, where=where)
+
+
+def with_texts(judgments: Iterable[SingleJudgment], notes: list[str]) -> list[SingleJudgment]:
+    """Return judgments whose notes can be kept; what is no character in one is replaced, and one too long refused."""
+    found, n_replaced = [], 0
+    for each in judgments:
+        # who cannot tell has the reason before the note
+        most = LONGEST_NOTE + (len("query unclear: ") if each.status == "cannot_tell" else 0)
+        if len(each.note) > most:
+            raise InputError(
+                f"the note on doc {each.doc!r} for query {each.query!r} has {len(each.note):,} characters",
+                hint=f"at most {LONGEST_NOTE:,} are possible, as on the page: shorten it",
+            )
+        note = as_text(each.note)
+        n_replaced += note != each.note
+        found.append(each if note == each.note else replace(each, note=note, uuid=""))
+    if n_replaced:
+        notes.append(f"{counted(n_replaced, 'note')} with bytes or characters that are no text: these are \ufffd now")
+    return found
+
+
+def of_this_mode(
+    task: Task, judgments: list[SingleJudgment], preferences: list[PreferenceLine], notes: list[str]
+) -> tuple[list[SingleJudgment], list[PreferenceLine]]:
+    """Return what fits how a task shows docs: of a task that shows lists, nothing goes into one of single docs."""
+    if task.plan.mode == "lists" or not preferences:
+        return judgments, preferences
+    others = {line.task or "" for line in preferences}
+    fitting = [each for each in judgments if (each.task or "").removesuffix(AGAIN) not in others]
+    what = counted(len(preferences), "preference")
+    if len(fitting) < len(judgments):
+        what += f" and {counted(len(judgments) - len(fitting), 'judgment')}"
+    notes.append(f"{what} of a task of lists left out, as {task.name} shows docs one by one")
+    return fitting, []
+
+
+def without_task(preferences: Sequence[PreferenceLine], notes: list[str]) -> list[PreferenceLine]:
+    """Return no preference, and say so: lists are those of a task."""
+    if preferences:
+        notes.append(f"{counted(len(preferences), 'preference')} left out, as lists are those of a task: give --task")
+    return []
 
 
 def apart(each: SingleJudgment) -> Iterator[SingleJudgment]:
@@ -237,7 +389,8 @@ def said_twice(judgments: Iterable[SingleJudgment], names: Mapping[str, str]) ->
     """Say where a file has several choices of a rater for a query, or several judgments of a doc: the last holds."""
     distinct = list(dict.fromkeys(each if each.uuid else with_uuid(each) for each in judgments))
     chosen = Counter((each.source, each.query) for each in distinct if is_choice(each) and each.status == "ok")
-    judged = Counter((each.source, each.query, each.doc) for each in distinct if not is_choice(each))
+    first = [each for each in distinct if not (each.task or "").endswith(AGAIN)]
+    judged = Counter((each.source, each.query, each.doc) for each in first if not is_choice(each))
     for what, counts in (("choices of a rater for a query", chosen), ("judgments of a rater of a doc", judged)):
         several = [key for key, n in counts.items() if n > 1]
         if several:
@@ -250,12 +403,12 @@ def said_twice(judgments: Iterable[SingleJudgment], names: Mapping[str, str]) ->
 def kept_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[SingleJudgment]:
     """Yield the judgments of lines; a line without a uuid gets one that follows from what it says."""
     n_lines = n_unnamed = 0
-    rows = [(number, dict(row)) for number, row in read_rows(path, format="jsonl")]
+    rows = [(number, dict(row)) for number, row in read_rows(path, format="jsonl") if not is_preference(row)]
     with_own = [(number, row) for number, row in rows if row.get("uuid")]
     without = [(number, {**row, "uuid": NO_UUID}) for number, row in rows if not row.get("uuid")]
-    found = list(check_judgments(with_own, where=str(path)))
+    found = list(check_judgments(with_own, where=shown_url(str(path))))
     for row in without:
-        found += (replace(each, uuid="") for each in check_judgments([row], where=str(path)))
+        found += (replace(each, uuid="") for each in check_judgments([row], where=shown_url(str(path))))
     for each in found:
         n_lines += 1
         if each.source.kind == "person" and not (each.source.id or each.source.name):
@@ -272,6 +425,8 @@ def table_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[
     """Yield the judgments of a table, one in each row; rows that say nothing are counted."""
     empty = 0
     for number, row in table_rows(path):
+        if is_preference(row):
+            continue
         cells = {str(name).strip().lower(): text_of(cell) for name, cell in row.items()}
         where = f"{path}:{number}"
         grade = number_in(cells.get("grade", ""), where=where, what="grade")
@@ -289,14 +444,15 @@ def table_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[
             "status": status,
             "flag": flag,
             "choice": choice,
-            "note": cells.get("note", ""),
+            "note": next((str(cell) for name, cell in row.items() if is_note(name) and cell is not None), ""),
             "at": cells.get("at") or None,
             "seconds": number_in(cells.get("seconds", ""), where=where, what="number of seconds"),
             "purpose": cells.get("purpose") or "other",
             "system": cells.get("system") or None,
+            "task": cells["task"] if TASK_NUMBER.fullmatch(cells.get("task", "")) else None,
             "uuid": NO_UUID,
         }
-        yield from (replace(each, uuid="") for each in check_judgments([(number, record)], where=str(path)))
+        yield from (replace(each, uuid="") for each in check_judgments([(number, record)], where=shown_url(str(path))))
     if empty:
         notes.append(f"{counted(empty, 'row')} without grade, flag and choice left out")
 
@@ -377,6 +533,11 @@ def table_rows(path: str | Path) -> Iterable[tuple[int, Mapping[str, Any]]]:
     return restored_rows(rows) if is_csv else rows
 
 
+def is_note(name: Any) -> bool:
+    """Tell whether a column holds notes, which are kept to the last blank."""
+    return str(name).strip().lower() == "note"
+
+
 def text_of(cell: Any) -> str:
     if cell is None:
         return ""
@@ -434,8 +595,10 @@ def known_queries(store: Store, collection: str) -> tuple[frozenset[str], dict[s
     return frozenset(texts), by_text
 
 
-def in_task(store: Store, task: Task, judgments: Sequence[SingleJudgment], notes: list[str]) -> list[SingleJudgment]:
-    """Return judgments as those of raters of a task, on its scale; docs that it does not hold are left out."""
+def on_the_scale(
+    store: Store, task: Task, judgments: Sequence[SingleJudgment], notes: list[str]
+) -> list[SingleJudgment]:
+    """Return judgments of people with the scale of a task; docs that it does not hold are left out."""
     held = {(item.query, item.doc) for item in store.tasks.items(task)}
     scale = tuple(each.grade for each in parse_guideline(store.judgments.guidelines()[task.guideline]).scale)
     people = of_people(judgments, notes)
@@ -449,13 +612,20 @@ def in_task(store: Store, task: Task, judgments: Sequence[SingleJudgment], notes
                 f"the grade {each.grade:g} of doc {each.doc!r} for query {each.query!r} is not on the scale {steps}",
                 hint="make a task whose guideline has the scale of the file",
             )
-    raters = raters_of_sources(store, task, dict.fromkeys(each.source for each in taken))
-    found = list[SingleJudgment]()
-    for each in taken:
-        given = {"source": replace(each.source, id=raters[each.source].id), "task": str(task.number)}
-        own = replace(each, **given, scale=scale if each.grade is not None else each.scale)
-        found.append(own if own == each else replace(own, uuid=""))
-    return found
+    return [with_scale(each, scale) for each in taken]
+
+
+def with_scale(each: SingleJudgment, scale: tuple[float, ...]) -> SingleJudgment:
+    own = replace(each, scale=scale) if each.grade is not None else each
+    return own if own == each else replace(own, uuid="")
+
+
+def as_of_task(each: SingleJudgment, task: Task, rater: TaskRater) -> SingleJudgment:
+    """Return a judgment as that of a rater of a task; what it was already keeps its uuid."""
+    number = str(task.number)
+    name = again_name(number) if (each.task or "").endswith(AGAIN) else number
+    own = replace(each, source=replace(each.source, id=rater.id), task=name)
+    return own if own == each else replace(own, uuid="")
 
 
 def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource]) -> dict[JudgmentSource, TaskRater]:
@@ -539,7 +709,7 @@ def export_judgments(
     """Write the judgments that hold, of a collection or a task; return how many lines there are.
 
     `qrels` are the labels by the rule of the task (of a collection: by the lower median) in the form of TREC, `csv` and
-    `jsonl` single judgments, and `quepid` a table with the texts of queries and a column for each rater.
+    `jsonl` single judgments and preferences, `quepid` a table with the texts of queries and a column for each rater.
     With `qrels`, the labels are those that were made before.
 
     Examples
@@ -558,16 +728,21 @@ def export_judgments(
             f"{str(path)!r} does not say in which form judgments are written",
             hint=f"name a file that ends in {', '.join(ENDINGS)}, or give --to {'|'.join(EXPORT_FORMATS)}",
         )
-    held = store.judgments.current(collection, task=None if task is None else str(task.number))
-    held = tuple(each for each in held if not (each.judgment.task or "").endswith(AGAIN))
+    held = judgments_to_export(store, collection, task, again=form in ("jsonl", "csv"))
     names = rater_names(store, held)
+    if form in ("jsonl", "csv"):
+        tasks = [each for each in store.tasks.list() if each.collection == collection and task in (None, each)]
+        names = rater_names(store, held, tasks)
+        preferences = lines_of_preferences(store, tasks, names)
     if form == "jsonl":
         # in the order in which they came, which the rule `latest` goes by
-        lines = (judgment_record(with_name(each.judgment, names)) for each in held)
+        lines: list[Any] = [judgment_record(with_name(with_note(each.judgment), names)) for each in held]
+        lines += preferences
         write_text(Path(path), "".join(to_json(line, indent=None) + "\n" for line in lines))
-        return len(held)
+        return len(lines)
     if form == "csv":
         rows = [csv_row(each, names) for each in held]
+        rows += (tuple(table_cells(line).get(name, "") for name in COLUMNS) for line in preferences)
         write_text(Path(path), csv_text([COLUMNS, *rows]))
         return len(rows)
     if form == "quepid":
@@ -583,6 +758,16 @@ def export_judgments(
             )
     write_text(Path(path), "".join(f"{query} 0 {doc} {labels[query, doc]:g}\n" for query, doc in ordered))
     return len(ordered)
+
+
+def judgments_to_export(store: Store, collection: str, task: Task | None, *, again: bool) -> list[StoredJudgment]:
+    """Return the judgments that hold, in the order in which they came; `again` with those of docs shown twice."""
+    number = None if task is None else str(task.number)
+    held = list(store.judgments.current(collection, task=number))
+    if again and number is not None:
+        held += store.judgments.current(collection, task=again_name(number))
+    kept = [each for each in held if again or not (each.judgment.task or "").endswith(AGAIN)]
+    return sorted(kept, key=lambda each: each.number)
 
 
 def labels_in(store: Store, qrels: StoredQrels) -> dict[QueryDoc, float]:
@@ -601,9 +786,9 @@ def labels_held(store: Store, task: Task | None, held: Sequence[StoredJudgment])
     return label_docs(grades, "lower median").grades
 
 
-def rater_names(store: Store, held: Sequence[StoredJudgment]) -> dict[str, str]:
+def rater_names(store: Store, held: Sequence[StoredJudgment], further: Sequence[Task] = ()) -> dict[str, str]:
     """Return what people call the raters of tasks, by their ids."""
-    tasks = {each.judgment.task for each in held if each.judgment.task}
+    tasks = {each.judgment.task for each in held if each.judgment.task} | {str(task.number) for task in further}
     raters = [rater for task in store.tasks.list() if str(task.number) in tasks for rater in store.raters.list(task)]
     own = {rater.id for rater in raters}
     return names_of_raters(raters, taken={each.judgment.source.id for each in held} - own)
@@ -616,8 +801,14 @@ def with_name(each: SingleJudgment, names: Mapping[str, str]) -> SingleJudgment:
     return replace(each, source=replace(each.source, name=names[each.source.id]))
 
 
+def with_note(each: SingleJudgment) -> SingleJudgment:
+    """Return a judgment with a note that files can hold; one that says something else has another uuid."""
+    note = as_text(each.note)
+    return each if note == each.note else replace(each, note=note, uuid="")
+
+
 def csv_row(stored: StoredJudgment, names: Mapping[str, str]) -> tuple[str, ...]:
-    each = stored.judgment
+    each = with_note(stored.judgment)
     is_person = each.source.kind == "person"
     who = each.source.id if is_person else each.source.name
     cells = {
@@ -661,4 +852,12 @@ def csv_text(rows: Iterable[Sequence[str]]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerows([as_text_cell(cell) for cell in row] for row in rows)
-    return stream.getvalue()
+    text = stream.getvalue()
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise InputError(
+            f"line {line} of the table would hold half a character, which no such file can", hint="write .jsonl"
+        ) from None
+    return text

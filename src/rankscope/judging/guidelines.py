@@ -12,14 +12,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 
-from rankscope.errors import InputError
+from rankscope.align.policies import Policies
+from rankscope.data.qrels import Qrels
+from rankscope.errors import GradeError, InputError
 from rankscope.judging.records import GradeLabel, Guideline
+from rankscope.measures.parse import parse_measure
+from rankscope.measures.scoring import check_grades
+from rankscope.measures.spec import Measure
+from rankscope.printable import listed
 
 LONGEST = 100_000
 MOST_GRADES = 11
 SCALE = "scale"
 REASONS = "flag reasons"
+SCALE_HAS = "the scale of the guideline has"
 _GRADE = re.compile(r"([-+]?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:\s*[:.=]?\s+|\s*$)(.*)", re.DOTALL)
 
 DEFAULT_GUIDELINE = """\
@@ -69,6 +77,57 @@ def parse_guideline(text: str) -> Guideline:
         )
     reasons = tuple(dict.fromkeys(sections.get(REASONS, ())))
     return Guideline(text, tuple(sorted(labels, key=lambda each: each.grade)), reasons)
+
+
+def check_scale(scale: Collection[float]) -> None:
+    """Refuse grades below 0 for a new task: to every measure these say that nobody has judged a doc."""
+    if below := sorted(grade for grade in scale if grade < 0):
+        raise InputError(
+            f"the scale of the guideline has the grade {below[0]:g}, which measures take for a doc that nobody judged",
+            hint="grades begin at 0; give the lowest one 0, and let raters flag what should never be shown",
+        )
+
+
+def check_readable(measure: str, grades: Collection[float], whose: str = SCALE_HAS) -> None:
+    """Refuse grades of which a measure cannot tell which are relevant; `whose` says what has them."""
+    if words := unreadable_words(measure, grades, whose):
+        raise GradeError(words, hint=readable_hint(parse_measure(measure), grades))
+
+
+def unreadable_words(measure: str, grades: Collection[float], whose: str = SCALE_HAS) -> str:
+    """Say why a measure cannot read grades; empty where it can, or where no measure is named."""
+    fractions = fractions_in(grades)
+    if not measure or not fractions:
+        return ""
+    try:
+        check_grades(Qrels([("q", "d", fractions[0])]), [parse_measure(measure)], Policies())
+    except GradeError:
+        several = "the grades" if len(fractions) > 1 else "the grade"
+        found = listed([f"{grade:g}" for grade in fractions])
+        return f"{parse_measure(measure).name} needs whole grades, and {whose} {several} {found}"
+    return ""
+
+
+def fractions_in(grades: Collection[float]) -> list[float]:
+    """Return the grades above 0 that are no whole numbers, each once, the lowest first."""
+    return sorted({grade for grade in grades if grade > 0 and not float(grade).is_integer()})
+
+
+def readable_hint(measure: Measure, grades: Collection[float]) -> str:
+    """Say what works instead: where it is a question of what is relevant, the measure can say so itself."""
+    whole = "take whole grades, or a measure of graded gain, such as nDCG@10"
+    if not measure.uses_threshold or measure.spec.whole_grades:
+        return whole
+    own = Measure.of(measure.spec, {**measure.options, "rel": fractions_in(grades)[0]}).name
+    return f"say from which grade on a doc is relevant, such as {own}; or {whole}"
+
+
+def lowest_relevant(scale: Collection[float]) -> float | None:
+    """Return the grade from which on a doc of a scale with fractions is relevant: all but 0; None: from 1 on, as usual.
+
+    Measures of graded gain read such grades; beside them it is asked whether any doc is relevant at all.
+    """
+    return min(grade for grade in scale if grade > 0) if fractions_in(scale) else None
 
 
 def lists_of(text: str) -> dict[str, list[str]]:

@@ -7,7 +7,9 @@ of models are never put together with grades of people.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,6 +24,9 @@ from rankscope.store import Store
 from rankscope.store.judgments import StoredJudgment, graded_by
 from rankscope.store.labels import Labels, QueryDoc, grades_by_rater, label_docs
 from rankscope.store.qrels import StoredQrels
+
+MOST_SETS = 2000
+"""So many sets of grades that may come are tried for one doc."""
 
 
 class TaskGrades(Record, eq=False):
@@ -96,6 +101,11 @@ def labels_of(graded: TaskGrades, *, rule: LabelRule | None = None, trusted: str
     """Return one label for each doc that is graded in a task."""
     plan = graded.task.plan
     rule = rule or plan.rule
+    if not graded.grades and plan.mode == "lists":
+        raise InputError(
+            f"{graded.task.name} shows whole lists, which get no grades, so there is nothing to make labels of",
+            hint=f"`rankscope judge flags {graded.task.number}` says which lists raters prefer",
+        )
     if not graded.grades:
         raise InputError(
             f"nothing is graded in the task {graded.task.name} yet", hint="labels are made of the raters' grades"
@@ -134,16 +144,37 @@ def with_known(
 ) -> dict[QueryDoc, float]:
     """Return labels of a task's docs with those of other docs that were known before, and gold docs with their own.
 
-    Docs that were known before are taken for queries of which a doc has a label now, or for `all_queries`. Without
-    `own_gold`, gold docs have the label that was chosen, too.
+    Docs that were known before are taken for queries of which a doc has a label now, or for `all_queries`; then gold
+    docs are taken, too, that nobody has graded yet. Without `own_gold`, gold docs have the label that was chosen.
     """
     queries, grades = {query for query, _ in chosen}, dict[QueryDoc, float]()
     if graded.known is not None:
         for query, docs in graded.known.judged.items():
             if all_queries or query in queries:
                 grades |= {(query, doc): grade for doc, grade in docs.items()}
-    gold = {pair: grade for pair, grade in graded.gold.items() if pair in chosen} if own_gold else {}
+    gold = {pair: grade for pair, grade in graded.gold.items() if all_queries or pair in chosen} if own_gold else {}
     return {**grades, **chosen, **gold}
+
+
+def labels_to_come(
+    given: Mapping[str, float], n_missing: int, rule: LabelRule, *, scale: Sequence[float], trusted: str = ""
+) -> tuple[float, ...] | None:
+    """Return all labels that a doc can have once up to so many more raters have graded it; None: any of the scale.
+
+    A rater who is missing may also not tell, so that fewer grades come. Raters who grade again are not thought of.
+    """
+    n_sets = sum(math.comb(len(scale) + n - 1, n) for n in range(n_missing + 1)) if scale else 0
+    if rule == "dawid-skene" or not given or not 0 < n_sets <= MOST_SETS:
+        return None
+    if rule == "trusted":
+        return (given[trusted],) if trusted in given else None
+    found = set()
+    for n in range(n_missing + 1):
+        for more in itertools.combinations_with_replacement(scale, n):
+            together = {**given, **{f" {i}": grade for i, grade in enumerate(more)}}
+            by = "lower median" if rule == "only" else rule  # what is refused counts by the lower median until then
+            found.add(label_docs({("", ""): together}, by, scale=scale).grades["", ""])
+    return tuple(sorted(found))
 
 
 def qrels_of_pairs(grades: Mapping[QueryDoc, float]) -> Qrels:

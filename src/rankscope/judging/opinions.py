@@ -3,7 +3,12 @@
 Choices and preferences say of each query which of two systems won, ties counting half; several raters of a query are
 averaged, as the query is the unit of evidence. Interval and verdict come from `compare_scores`, as everywhere: the
 score of a system is the share of a query's opinions that it won, so that half of 1 plus their difference is the win
-rate, and the interval of the one is that of the other. With several systems each comparison has its share of alpha.
+rate, and the interval of the one is that of the other.
+
+Flags, choices and preferences each compare every two systems. Where these are several pairs, each has its share of
+alpha, so that the intervals of one kind hold together: they are called simultaneous, as everywhere. A flag rate counts
+each query the same, on the queries of which raters looked at docs of every system; what two systems differ by is the
+difference of their two rates.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +26,7 @@ from rankscope._version import __version__
 from rankscope.comparison.compare import compare_scores_request
 from rankscope.comparison.records import Code, PairResult
 from rankscope.comparison.request import CompareRequest
-from rankscope.comparison.verdict import MIN_UNITS, WORDS
+from rankscope.comparison.verdict import MIN_UNITS, WORDS, few_differ_words
 from rankscope.data.judgments import SingleJudgment
 from rankscope.data.texts import COMMON_WORDS
 from rankscope.io.ids import byte_order
@@ -36,6 +42,7 @@ from rankscope.store.judgments import is_choice
 from rankscope.store.labels import QueryDoc
 
 ALPHA = 0.05
+LEVEL = 1 - ALPHA
 SHOWN = 20
 """Of notes, words and flagged docs, so many of the most frequent are kept."""
 MOST_VALUES = 20
@@ -47,6 +54,10 @@ STEADY = 0.75
 """The share of lists shown again that is expected to get the same answer."""
 ROUNDING = 1e-6
 """Shares that differ by less are the same up to rounding."""
+SHOWN_DIGITS = 3
+"""Of shares; in per cent one digit behind the point."""
+SMALL_RATE = 0.0005
+"""Flag rates below this would be 0.0%."""
 _WORD = re.compile("[^\\W\\d_]+(?:[-'\u2019][^\\W\\d_]+)*")
 SIMPLE = (str, int, float, bool)
 
@@ -55,7 +66,7 @@ PairOf = tuple[str, str]
 
 
 class OpinionPair(Record, kw_only=True):
-    """Two systems by what raters said; `rate` is B's win rate, or for flags B's rate minus A's."""
+    """Two systems by what raters said; `rate` is B's win rate, or for flags B's flag rate minus A's."""
 
     kind: OpinionKind
     a: str
@@ -70,9 +81,16 @@ class OpinionPair(Record, kw_only=True):
     low: float | None
     high: float | None
     level: float
+    """Of the intervals of all pairs together."""
+    n_pairs: int = 1
+    """How many pairs hold at this level together; each alone has the level 1 - (1 - level) / n_pairs."""
     code: Code
     words: str
     """The verdict on B in a word or two."""
+    flag_rates: tuple[float, float] | None = None
+    """For flags: the rate of A and that of B, whose difference `rate` is."""
+    caution: str = ""
+    """What the interval does not show: so few queries differ that there can be no verdict."""
 
     @property
     def text(self) -> str:
@@ -81,8 +99,8 @@ class OpinionPair(Record, kw_only=True):
 
     @property
     def evidence(self) -> str:
-        """The numbers, in a sentence."""
-        return evidence_sentence(self)
+        """The numbers, in a sentence, and what they do not show."""
+        return f"{evidence_sentence(self)} {self.caution}".rstrip()
 
 
 class RankFlags(Record):
@@ -98,8 +116,10 @@ class SystemFlags(Record, kw_only=True):
     system: str
     share: CountOf
     """Of what raters looked at among its first docs; a doc counts once for each rater."""
+    rate: float | None
+    """The mean over queries of the share that is flagged, on the queries of the report; None where there are none."""
     interval: Interval | None
-    """Of the rate, from queries as units."""
+    """Of the rate, from queries as units; None where there are fewer than two."""
     by_rank: tuple[RankFlags, ...]
 
 
@@ -142,6 +162,8 @@ class FlagReport(Record, kw_only=True):
     """Of what raters looked at: a doc counts once for each rater."""
     by_rank: tuple[RankFlags, ...]
     """Over all systems: a doc counts at the rank that each has it at."""
+    n_queries: int
+    """Queries of which raters looked at docs of every system that has any: flag rates are over these."""
     systems: tuple[SystemFlags, ...]
     pairs: tuple[OpinionPair, ...]
     n_without_note: int
@@ -312,15 +334,17 @@ def flags_of(store: Store, task: Task, items: Mapping[QueryDoc, TaskItem], looks
     for each in looks:
         by_doc.setdefault((each.query, each.doc), []).append(each)
     wrong = {pair: some for pair, some in by_doc.items() if any(each.flag for each in some)}
+    rates = flag_rates(task, ranked)
     notes = Counter(each.note for each in flagged if each.note)
     return FlagReport(
         share=CountOf(len(flagged), len(looks)),
         by_rank=rank_flags((rank, look) for _, rank, look in ranked),
+        n_queries=max((len(of) for of in rates.values()), default=0),
         systems=tuple(
-            system_flags(system, [(rank, look) for name, rank, look in ranked if name == system])
+            system_flags(system, [(rank, look) for name, rank, look in ranked if name == system], rates[system])
             for system in task.plan.systems
         ),
-        pairs=tuple(flag_pairs(task, ranked)) if flagged else (),
+        pairs=tuple(flag_pairs(task, rates, ranked)) if flagged else (),
         n_without_note=sum(not each.note for each in flagged),
         notes=most_frequent(notes),
         words=word_counts(flagged),
@@ -342,43 +366,57 @@ def rank_flags(ranked: Iterable[tuple[int, Look]]) -> tuple[RankFlags, ...]:
     return tuple(RankFlags(rank, CountOf(sum(flags), len(flags))) for rank, flags in sorted(counts.items()))
 
 
-def system_flags(system: str, ranked: Sequence[tuple[int, Look]]) -> SystemFlags:
-    flags = np.array([look.flag for _, look in ranked], dtype=np.float64)
-    clusters = np.array([look.query for _, look in ranked])
-    return SystemFlags(
-        system=system,
-        share=CountOf(int(flags.sum()), len(flags)),
-        interval=mean_interval(flags, range=(0.0, 1.0), clusters=clusters) if len(set(clusters.tolist())) > 1 else None,
-        by_rank=rank_flags(ranked),
-    )
+def flag_rates(task: Task, ranked: Sequence[tuple[str, int, Look]]) -> dict[str, dict[str, float]]:
+    """Return the share of looks that flagged, by system and query, on the queries with docs of every system.
 
-
-def flag_pairs(task: Task, ranked: Sequence[tuple[str, int, Look]]) -> Iterator[OpinionPair]:
-    """Yield how much more often a system's docs are flagged than the baseline's, on queries with docs of both."""
+    A system of which raters have looked at no doc at all takes no query from the others.
+    """
     flags: dict[str, dict[str, list[bool]]] = {system: {} for system in task.plan.systems}
     for system, _, look in ranked:
         if system in flags:
             flags[system].setdefault(look.query, []).append(look.flag)
-    rates = {system: {query: sum(some) / len(some) for query, some in of.items()} for system, of in flags.items()}
+    seen = [set(of) for of in flags.values() if of]
+    common = sorted(set.intersection(*seen), key=byte_order) if seen else []
+    return {system: {query: sum(of[query]) / len(of[query]) for query in common if of} for system, of in flags.items()}
+
+
+def system_flags(system: str, ranked: Sequence[tuple[int, Look]], rates: Mapping[str, float]) -> SystemFlags:
+    values = np.array(list(rates.values()), dtype=np.float64)
+    return SystemFlags(
+        system=system,
+        share=CountOf(sum(look.flag for _, look in ranked), len(ranked)),
+        rate=float(values.mean()) if len(values) else None,
+        interval=mean_interval(values, range=(0.0, 1.0)) if len(values) > 1 else None,
+        by_rank=rank_flags(ranked),
+    )
+
+
+def flag_pairs(
+    task: Task, rates: Mapping[str, Mapping[str, float]], ranked: Sequence[tuple[str, int, Look]]
+) -> Iterator[OpinionPair]:
+    """Yield how much more often a system's docs are flagged than another's, query by query."""
     pairs = compared_pairs(task)
     for a, b in pairs:
         both = [query for query in rates[a] if query in rates[b]]
         scores = {name: {query: rates[name][query] for query in both} for name in (a, b)}
-        pair = compared(task, (a, b), scores, "flag rate", level_of(len(pairs)), lower=True)
+        pair = compared(task, (a, b), scores, "flag rate", len(pairs), lower=True)
         more = [scores[b][query] - scores[a][query] for query in both]
+        means = tuple(float(np.mean(list(scores[name].values()))) for name in (a, b)) if both else ()
         yield OpinionPair(
             kind="flags",
             a=a,
             b=b,
             n_queries=len(both),
-            n_opinions=sum(len(flags[name][query]) for name in (a, b) for query in both),
+            n_opinions=sum(system in (a, b) and look.query in scores[system] for system, _, look in ranked),
             won=sum(each < 0 for each in more),
             tied=sum(each == 0 for each in more),
             lost=sum(each > 0 for each in more),
             rate=None if pair is None else pair.delta,
             low=None if pair is None else pair.ci.low,
             high=None if pair is None else pair.ci.high,
-            level=level_of(len(pairs)),
+            level=LEVEL,
+            n_pairs=len(pairs),
+            flag_rates=(means[0], means[1]) if means else None,
             **code_and_words(pair),
         )
 
@@ -451,10 +489,10 @@ def flagged_docs(
 
 def choices_of(task: Task, items: Mapping[QueryDoc, TaskItem], chosen: Sequence[SingleJudgment]) -> ChoiceReport:
     ranks = [items[each.query, each.doc].ranks if (each.query, each.doc) in items else {} for each in chosen]
-    pairs, level = [], level_of(len(compared_pairs(task)))
-    for a, b in compared_pairs(task) if chosen else ():
+    pairs, every = [], compared_pairs(task)
+    for a, b in every if chosen else ():
         outcomes = [(each.query, outcome_of(of.get(a), of.get(b))) for each, of in zip(chosen, ranks, strict=True)]
-        pairs.append(win_pair(task, "choices", (a, b), outcomes, level))
+        pairs.append(win_pair(task, "choices", (a, b), outcomes, len(every)))
     return ChoiceReport(
         n=len(chosen),
         n_queries=len({each.query for each in chosen}),
@@ -508,7 +546,7 @@ def preferences_of(task: Task, said: Sequence[Preference], again: Sequence[Prefe
         n_raters=len({each.rater for each in said}),
         counts=tuple(preference_counts(task, every)),
         pairs=tuple(
-            win_pair(task, "preferences", pair, outcomes[pair], level_of(len(outcomes)))
+            win_pair(task, "preferences", pair, outcomes[pair], len(outcomes))
             for pair in sorted(outcomes, key=place_in(task))
         ),
         swapped=SwapCheck(
@@ -559,18 +597,12 @@ def preference_counts(task: Task, every: Sequence[Preference]) -> Iterator[Prefe
 
 
 def compared_pairs(task: Task) -> list[PairOf]:
-    """Return the baseline with each other system."""
-    first, *others = task.plan.systems or ("",)
-    return [(first, other) for other in others]
-
-
-def level_of(n_pairs: int) -> float:
-    """Return the level of the interval of each of several pairs, so that all of them hold together."""
-    return round(1 - ALPHA / max(1, n_pairs), 12)
+    """Return every two systems, in the order in which the task names them."""
+    return list(combinations(task.plan.systems, 2))
 
 
 def win_pair(
-    task: Task, kind: OpinionKind, pair: PairOf, outcomes: Sequence[tuple[str, float]], level: float
+    task: Task, kind: OpinionKind, pair: PairOf, outcomes: Sequence[tuple[str, float]], n_pairs: int
 ) -> OpinionPair:
     """Return who wins between two systems; outcomes are 1 where B won, 0 where A did, a half for a tie."""
     by_query: dict[str, list[float]] = {}
@@ -578,7 +610,7 @@ def win_pair(
         by_query.setdefault(query, []).append(outcome)
     won = {query: sum(some) / len(some) for query, some in by_query.items()}
     scores = {pair[0]: {query: 1 - share for query, share in won.items()}, pair[1]: won}
-    found = compared(task, pair, scores, f"share of {kind} won", level)
+    found = compared(task, pair, scores, f"share of {kind} won", n_pairs)
     return OpinionPair(
         kind=kind,
         a=pair[0],
@@ -591,7 +623,8 @@ def win_pair(
         rate=rate_of(None if found is None else found.delta),
         low=rate_of(None if found is None else found.ci.low),
         high=rate_of(None if found is None else found.ci.high),
-        level=level,
+        level=LEVEL,
+        n_pairs=n_pairs,
         **code_and_words(found),
     )
 
@@ -606,18 +639,17 @@ def compared(
     pair: PairOf,
     scores: Mapping[str, Mapping[str, float]],
     measure: str,
-    level: float,
+    n_pairs: int,
     *,
     lower: bool = False,
 ) -> PairResult | None:
-    """Compare two systems by scores of queries; None where there is no query."""
+    """Compare two systems by scores of queries, as one of several pairs; None where there is no query."""
     if not scores[pair[0]]:
         return None
     cells = {name: {measure: dict(of)} for name, of in scores.items()}
     file = ScoreFile(cells, lower_is_better=frozenset({measure}) if lower else frozenset())
-    request = CompareRequest(
-        margin=0.0, alpha=round(1 - level, 12), seed=task.plan.seed, order="given", baseline=pair[0]
-    )
+    alpha = round(ALPHA / n_pairs, 12)
+    request = CompareRequest(margin=0.0, alpha=alpha, seed=task.plan.seed, order="given", baseline=pair[0])
     comparison = compare_scores_request(as_scores(file, where=measure), request, on_note=lambda _: None)
     return comparison.groups[0].compared[0]
 
@@ -627,7 +659,8 @@ def code_and_words(pair: PairResult | None) -> dict[str, Any]:
     code: Code = "not_comparable" if pair is None else pair.final_verdict.code
     if code == "same" and pair is not None and pair.n_units < MIN_UNITS:
         code = "too_few"
-    return {"code": code, "words": "even" if code == "same" else WORDS[code]}
+    few = "" if pair is None or code == "too_few" else few_differ_words(pair)
+    return {"code": code, "words": "even" if code == "same" else WORDS[code], "caution": f"{few}." if few else ""}
 
 
 # words
@@ -647,6 +680,17 @@ def verdict_clause(pair: OpinionPair) -> str:
             return f"{pair.b} and {pair.a} cannot be compared"
 
 
+def clauses_of(pairs: Sequence[OpinionPair]) -> Iterator[str]:
+    """Yield what is said of pairs; those of which nothing can be said come last, and together."""
+    clear = [pair for pair in pairs if pair.code not in ("cannot_tell", "too_few")]
+    yield from map(verdict_clause, clear)
+    if open_pairs := [pair for pair in pairs if pair.code == "cannot_tell"]:
+        either = ", nor whether ".join(f"{pair.b} or {pair.a} is better" for pair in open_pairs)
+        yield f"one cannot tell whether {either}"
+    if few := [pair for pair in pairs if pair.code == "too_few"]:
+        yield f"there are too few queries to tell {', or '.join(f'{pair.b} from {pair.a}' for pair in few)}"
+
+
 def evidence_sentence(pair: OpinionPair) -> str:
     if pair.rate is None:
         return "No query says something of both."
@@ -655,15 +699,19 @@ def evidence_sentence(pair: OpinionPair) -> str:
         if pair.rate == 0:
             return f"The same share of docs is flagged of {pair.b} and of {pair.a}, {on}."
         way = "more" if pair.rate > 0 else "less"
-        return f"Docs of {pair.b} are flagged {points(abs(pair.rate))} {way} often than those of {pair.a}{ends}, {on}."
+        both = f"{rate_text(pair.flag_rates[1])} against {rate_text(pair.flag_rates[0])}" if pair.flag_rates else ""
+        points = f"{points_text(abs(shown_difference(pair)))} percentage points {way}{ends}"
+        return f"Docs of {pair.b} are flagged {way} often than those of {pair.a}: {both}, {points}, {on}."
     if pair.kind == "choices":
         said = (
             f"{counted(pair.n_opinions, 'choice')}, {pair.b} has {pair.won:,} at a better rank, {pair.a} {pair.lost:,}"
         )
     else:
-        said = f"{counted(pair.n_opinions, 'preference')}, {pair.won:,} are for {pair.b}, {pair.lost:,} for {pair.a}"
-    tied = f", and {pair.tied:,} are tied" if pair.tied else ""
-    return f"{pair.b}'s win rate against {pair.a} is {percent_of(pair.rate)}{ends}, {on}: of {said}{tied}."
+        are = "is" if pair.won == 1 else "are"
+        said = f"{counted(pair.n_opinions, 'preference')}, {pair.won:,} {are} for {pair.b}, {pair.lost:,} for {pair.a}"
+    tied = f", and {pair.tied:,} {'is' if pair.tied == 1 else 'are'} tied" if pair.tied else ""
+    rate = f"The win rate of {pair.b} against {pair.a} is {rate_text(pair.rate)}{ends}"
+    return f"{rate}, {on}: of {said}{tied}."
 
 
 def interval_text(pair: OpinionPair) -> str:
@@ -672,29 +720,43 @@ def interval_text(pair: OpinionPair) -> str:
     if pair.kind == "flags":
         ends = f"{signed_points(pair.low)} to {signed_points(pair.high)}"
     else:
-        ends = f"{percent_of(pair.low)} to {percent_of(pair.high)}"
-    return f" ({100 * pair.level:.4g}% CI {ends})"
+        ends = f"{rate_text(pair.low)} to {rate_text(pair.high)}"
+    return f" ({interval_name(pair)} {ends})"
 
 
-def percent_of(share: float) -> str:
-    """Return a share in per cent; one that is not a half, none or all is not rounded to it."""
-    digits = 0
-    while any(round(share, digits + 2) == end and abs(share - end) > ROUNDING for end in (0.0, 0.5, 1.0)):
+def interval_name(pair: OpinionPair) -> str:
+    return f"{'simultaneous ' if pair.n_pairs > 1 else ''}{100 * pair.level:.4g}% CI"
+
+
+def shown_difference(pair: OpinionPair) -> float:
+    """Return the difference of two flag rates as they are shown, so that who subtracts them finds it."""
+    exact = pair.rate or 0.0
+    if pair.flag_rates is None or any(0 < rate < SMALL_RATE for rate in pair.flag_rates):
+        return exact
+    a, b = (round(rate, SHOWN_DIGITS) for rate in pair.flag_rates)
+    return round(b - a, SHOWN_DIGITS) or exact
+
+
+def rate_text(share: float) -> str:
+    """Return a rate in per cent, with as many digits as differences have."""
+    return f"{points_text(share)}%"
+
+
+def points_text(share: float) -> str:
+    """Return percentage points, one digit behind the point; what is not 0, a half or all is not rounded to it."""
+    digits = SHOWN_DIGITS
+    while any(round(share, digits) == end and abs(share - end) > ROUNDING for end in (0.0, 0.5, 1.0)):
         digits += 1
-    return f"{share:.{digits}%}"
-
-
-def points(share: float) -> str:
-    return f"{percent_of(share)[:-1]} percentage points"
+    return f"{100 * share:.{digits - 2}f}"
 
 
 def signed_points(share: float) -> str:
-    return f"{'+' if share > ROUNDING else '-' if share < -ROUNDING else ''}{percent_of(abs(share))[:-1]}"
+    return f"{'+' if share > ROUNDING else '-' if share < -ROUNDING else ''}{points_text(abs(share))}"
 
 
 def headline_of(found: OpinionReport) -> str:
     parts = [
-        f"By {pairs[0].kind}, {', '.join(map(verdict_clause, pairs))}."
+        f"By {pairs[0].kind}, {'; '.join(clauses_of(pairs))}."
         for pairs in (found.preferences.pairs, found.choices.pairs)
         if pairs
     ]

@@ -11,12 +11,48 @@ from rankscope.errors import OptionError, UnknownNameError
 from rankscope.io.ids import byte_order
 from rankscope.judging.queue import unit_hash
 from rankscope.judging.records import TaskItem, TaskPlan
+from rankscope.measures.parse import parse_measure
+from rankscope.records import Record
 from rankscope.store import Store, StoredRun
 
 Lists: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
 """By system and query, the first docs."""
 PLACES = 2**31
 """How many places an audit has: that of a query follows from its name, and stays when queries are added."""
+WITHOUT_IDEAL = frozenset({"P", "P_ret", "Success", "RR", "FirstRel", "CG", "DCG", "NumRelRet"})
+"""Measures that read the first docs of a list alone; others may read the best docs there are, too."""
+ORDER_ASIDE = frozenset({"P", "P_ret", "Success", "CG", "NumRelRet", "R", "R_cap", "F", "NCG"})
+"""Measures that are the same for all orders of the first k docs."""
+
+
+class MeasureReading(Record):
+    """What a measure reads of a list."""
+
+    depth: int
+    in_order: bool = True
+    """Whether the order of the docs counts."""
+    ideal: bool = True
+    """Whether the best docs there are count, too, whichever system has them."""
+
+    def of(self, docs: Sequence[str]) -> tuple[str, ...] | frozenset[str]:
+        """Return what tells lists apart: where it is the same for two, so are their scores, whatever the labels."""
+        first = tuple(docs[: self.depth])
+        return first if self.in_order else frozenset(first)
+
+
+def reading_of(measure: str, k: int) -> MeasureReading:
+    """Return what a measure reads of the first k docs; without a measure all of them count, in their order."""
+    if not measure:
+        return MeasureReading(k)
+    cut, name = cut_of(measure), parse_measure(measure).spec.name
+    # without a cut-off even the number of docs further down counts, so that an order tells lists apart
+    return MeasureReading(min(cut or k, k), not (cut and name in ORDER_ASIDE), name not in WITHOUT_IDEAL)
+
+
+def cut_of(measure: str) -> int | None:
+    """Return how many docs of each list a measure reads; None where it has no cut-off, or none is named."""
+    found = parse_measure(measure).arguments(rel=1.0).get("k") if measure else None
+    return None if found is None else int(found)
 
 
 class KnownLabels:
@@ -71,6 +107,13 @@ def pooled(lists: Lists) -> list[TaskItem]:
     return [TaskItem(number=0, query=query, doc=doc, place=0, ranks=ranks[query, doc]) for query, doc in pairs]
 
 
+def n_known(store: Store, plan: TaskPlan) -> int:
+    """Return how many of the first docs of the systems are not judged, as stored qrels grade them."""
+    people = labels_of(store, plan.qrels)
+    lists = lists_of(store, runs_of(store, plan.runs), plan.systems, plan.k)
+    return sum(item.doc in people.get(item.query, {}) for item in pooled(lists))
+
+
 def pool_of(plan: TaskPlan, lists: Lists, known: KnownLabels) -> list[TaskItem]:
     """Return what a task of stored runs or labels is made of, without gold docs."""
     if plan.mode == "lists":
@@ -99,22 +142,25 @@ def queries_of(lists: Lists) -> list[str]:
     return list(next(iter(lists.values()), {}))
 
 
-def all_alike(lists: Lists, query: str) -> bool:
-    return len({docs_of[query] for docs_of in lists.values()}) <= 1
+def all_alike(lists: Lists, query: str, reading: MeasureReading | None = None) -> bool:
+    """Tell whether systems have the same list for a query; with a reading, whether it reads the same of all."""
+    found = [docs_of[query] for docs_of in lists.values()]
+    return len({docs if reading is None else reading.of(docs) for docs in found}) <= 1
 
 
 def audit(plan: TaskPlan, lists: Lists, judge: Mapping[str, Mapping[str, float]]) -> list[TaskItem]:
     """Return the docs of the first queries of the audit order, all of each.
 
     The order is random and follows from the seed and the names of the queries. A query's docs are the first k of every
-    system, and the k docs that the judge grades highest.
+    system, and where the measure has an ideal the k docs that the judge grades highest. Queries of which the measure
+    reads the same from all systems are left out: they differ by 0, whatever the labels.
     """
-    leave_out = plan.changed_only and len(lists) > 1
-    queries = [query for query in queries_of(lists) if not (leave_out and all_alike(lists, query))]
+    leave_out, reading = plan.changed_only and len(lists) > 1, reading_of(plan.measure, plan.k)
+    queries = [query for query in queries_of(lists) if not (leave_out and all_alike(lists, query, reading))]
     queries.sort(key=lambda query: unit_hash(plan.seed, query))
     chosen = frozenset(queries[: plan.size])
     found = {(item.query, item.doc): item for item in pooled(lists) if item.query in chosen}
-    for query in chosen:
+    for query in chosen if reading.ideal else ():
         graded = sorted(judge.get(query, {}).items(), key=lambda each: (-each[1], byte_order(each[0])))
         for doc, _ in graded[: plan.k]:
             found.setdefault((query, doc), TaskItem(number=0, query=query, doc=doc, place=0))
@@ -162,7 +208,7 @@ def gold_items(plan: TaskPlan, items: Sequence[TaskItem], gold: Mapping[str, Map
     if not pairs:
         raise OptionError(
             "there are no docs of a known grade to mix in",
-            hint="name qrels that grade docs outside the pool, give gold pairs, or leave gold_share at 0",
+            hint="name qrels that grade docs outside the pool (--qrels), or mix none in (--gold-share 0)",
         )
     return [
         TaskItem(

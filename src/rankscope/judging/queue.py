@@ -1,17 +1,19 @@
 """The order in which a rater judges what a task holds, which follows from what is stored alone.
 
 What a rater has done comes first, in the order in which it was begun, and stays there whatever is added to the task.
-Then comes what is left: items that matter most first; of those that matter alike the queries, and the docs of a query,
-in an order of the rater's own. Each doc goes to as many raters as the plan asks for, whole queries at a time, to those
-who have the least to do. Docs of which the grade is known are mixed in for every rater, and some docs come back later.
+Then comes what is left, whole queries at a time: those that are begun, then those whose docs matter most; of those that
+matter alike the queries, and the docs of a query, in an order of the rater's own. Docs that can move nothing come last.
+Each doc goes to as many raters as the plan asks for, whole queries at a time, in turns, so that everybody shares docs
+with everybody. Docs of which the grade is known are mixed in for every rater, and some docs come back later.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rankscope.judging.records import TaskItem, TaskPlan
 from rankscope.records import Record
@@ -24,6 +26,8 @@ GAP = 10
 """So many others lie between a doc and the same doc again."""
 SMALLEST_GAP = 3
 """A doc that has fewer others behind it does not come back: it would be remembered."""
+ONE_OF = 5
+"""Of so many queries or more, at least one pair of lists comes back: without one, nobody knows whether sides matter."""
 
 
 class QueueEntry(Record):
@@ -79,18 +83,47 @@ def share_out(
     for item in plain:  # whole queries, unless there are too few of them for all raters
         units.setdefault((item.query, "" if n_queries >= len(raters) else item.doc), []).append(item)
     load: Counter[int] = Counter()
+    in_common: Counter[frozenset[int]] = Counter()
     found: dict[int, list[TaskItem]] = {}
     for unit in units.values():
         judged = [done.get((item.query, item.doc), {}) for item in unit]
         begun = {each for by in judged for each in by}
-        ordered = sorted(raters, key=lambda each: (each not in begun, load[each], own_turn(each, unit[0])))
-        load.update(dict.fromkeys(ordered[: plan.overlap], len(unit)))
+        ordered = in_turn(raters, unit[0], n_first=plan.overlap, begun=begun, load=load, in_common=in_common)
+        together = ordered[: plan.overlap]
+        load.update(dict.fromkeys(together, len(unit)))
+        in_common.update(dict.fromkeys(map(frozenset, itertools.combinations(together, 2)), len(unit)))
         for item, by in zip(unit, judged, strict=True):
             n_vain = len((in_vain or {}).get((item.query, item.doc), ()))
             wanted = max(0, plan.overlap - len(by) + n_vain)
             for each in [*by, *[each for each in ordered if each not in by][:wanted]]:
                 found.setdefault(each, []).append(item)
     return SharedOut(found, [item for item in listed if item.gold is not None])
+
+
+def in_turn(
+    raters: Sequence[int],
+    item: TaskItem,
+    *,
+    n_first: int,
+    begun: Collection[int],
+    load: Mapping[int, int],
+    in_common: Mapping[frozenset[int], int],
+) -> list[int]:
+    """Return raters, those first who are to judge a query: who has begun it, then who has the least to do.
+
+    Of those who judge it together, each next one is who has judged the least with the others: where the same two always
+    judge the same docs, nobody can tell which of them differs from the rest.
+    """
+    chosen: list[int] = []
+    turn_of = {rater: own_turn(rater, item) for rater in raters}
+
+    def key(rater: int) -> tuple[bool, int, int, float]:
+        shared = sum(in_common[frozenset((rater, other))] for other in chosen)
+        return rater not in begun, shared, load[rater], turn_of[rater]
+
+    for _ in range(min(n_first, len(raters))):
+        chosen.append(min((each for each in raters if each not in chosen), key=key))
+    return [*chosen, *sorted((each for each in raters if each not in chosen), key=key)]
 
 
 def queue_of(
@@ -125,14 +158,8 @@ def queue_of(
     plain = shared.items_of.get(rater, [])
     n_gold = round(plan.gold_share * len(plain) / (1 - plan.gold_share))
     mine = [*plain, *gold_of(shared.gold, n_gold, rater=rater, seed=seed, done=done)]
-    place_of = {pair: place for place, pair in enumerate(order)}
-
-    def key(item: TaskItem) -> tuple[int, int, float, float, int]:
-        place = place_of.get((item.query, item.doc), len(place_of))
-        own = unit_hash(seed, item.query), unit_hash(seed, item.query, item.doc)
-        return place, item.place, *own, item.number
-
-    entries = with_repeats(sorted(mine, key=key), plan.repeat_share, seed, done_again)
+    sorted_items = in_order(plan, mine, rater=rater, seed=seed, done=done, order=order)
+    entries = with_repeats(sorted_items, n_repeats(plan, len(mine)), seed, done_again)
     begun: list[tuple[int, QueueEntry]] = []
     left: list[QueueEntry] = []
     for item, again in entries:
@@ -143,6 +170,35 @@ def queue_of(
         else:
             begun.append((first, QueueEntry(item, again, done=True)))
     return *(entry for _, entry in sorted(begun, key=lambda each: each[0])), *left
+
+
+def in_order(
+    plan: TaskPlan, items: Sequence[TaskItem], *, rater: int, seed: int, done: DoneBy, order: Sequence[QueryDoc]
+) -> list[TaskItem]:
+    """Return the items of a rater as they are judged: query by query, what can move nothing at the end.
+
+    An audit keeps to its order of queries, whatever was begun.
+    """
+    place_of = {pair: place for place, pair in enumerate(order)}
+    judged = {(item.query, item.doc) for item in items if rater in done.get((item.query, item.doc), {})}
+    begun = set() if plan.pool == "audit" else {query for query, _ in judged}
+
+    def place(item: TaskItem) -> tuple[int, int]:
+        if item.gold is not None:  # anywhere, so that nobody can tell it by its place
+            return int(unit_hash(seed, "gold place", item.query, item.doc) * len(place_of)), item.place
+        return place_of.get((item.query, item.doc), len(place_of)), item.place
+
+    first_of: dict[str, tuple[int, int]] = {}
+    for item in items:
+        if (item.query, item.doc) not in judged:
+            first_of[item.query] = min(first_of.get(item.query, place(item)), place(item))
+
+    def key(item: TaskItem) -> tuple[Any, ...]:
+        moves_nothing = bool(order) and item.gold is None and (item.query, item.doc) not in place_of
+        of_query = item.query not in begun, first_of.get(item.query, (0, 0)), unit_hash(seed, item.query)
+        return moves_nothing, *of_query, place(item), unit_hash(seed, item.query, item.doc), item.number
+
+    return sorted(items, key=key)
 
 
 def own_turn(rater: int, item: TaskItem) -> float:
@@ -156,18 +212,39 @@ def gold_of(gold: Sequence[TaskItem], n: int, *, rater: int, seed: int, done: Do
     return [item for place, item in enumerate(drawn) if place < n or rater in done.get((item.query, item.doc), {})]
 
 
+def n_repeats(plan: TaskPlan, n: int) -> int:
+    """Return how many of n docs, or in `lists` queries, a rater is shown a second time."""
+    least = 1 if plan.mode == "lists" and plan.repeat_share and n >= ONE_OF else 0
+    return max(least, round(plan.repeat_share * n))
+
+
 def with_repeats(
-    items: Sequence[TaskItem], share: float, seed: int, done_again: Mapping[QueryDoc, int]
+    items: Sequence[TaskItem], n_again: int, seed: int, done_again: Mapping[QueryDoc, int]
 ) -> list[tuple[TaskItem, bool]]:
     """Return items with some of them a second time, a few places later."""
     likely = [item for item in items[:-SMALLEST_GAP] if item.gold is None]
     likely.sort(key=lambda item: unit_hash(seed, "again", item.query, item.doc))
-    drawn = {item.number for item in likely[: round(share * len(items))]}
+    drawn = {item.number for item in likely[:n_again]}
     placed = [(float(place), item, False) for place, item in enumerate(items)]
     for place, item in enumerate(items):
         if item.number in drawn or (item.query, item.doc) in done_again:
             placed.append((place + GAP + 0.5, item, True))
     return [(item, again) for _, item, again in sorted(placed, key=lambda each: each[0])]
+
+
+def likely_again(plan: TaskPlan, shared: SharedOut, *, rater: int, seed: int) -> set[QueryDoc]:
+    """Return what can come to a rater a second time, in whatever order the queue is.
+
+    Which docs are drawn depends on the last few of the queue, whose order changes while raters judge: so a few more
+    than are drawn now count.
+    """
+    if not plan.repeat_share:
+        return set()
+    mine = shared.items_of.get(rater, [])
+    n_gold = round(plan.gold_share * len(mine) / (1 - plan.gold_share))
+    drawn = sorted(mine, key=lambda item: unit_hash(seed, "again", item.query, item.doc))
+    most = n_repeats(plan, len(mine) + n_gold) + SMALLEST_GAP
+    return {(item.query, item.doc) for item in drawn[:most]}
 
 
 def screen_order(systems: Sequence[str], seed: int, query: str, *, again: bool) -> tuple[str, ...]:

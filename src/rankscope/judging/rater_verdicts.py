@@ -1,8 +1,9 @@
 """The verdict of a task under each rater: the same comparison, by the grades of one rater at a time.
 
-Each is made by `compare`, as every other verdict. A rater's comparison knows only what that rater graded, on the
-queries of which the rater graded a doc; labels of other docs that the task began with stay as they are. Beside the
-raters stand the highest and the lowest grade that each doc got.
+Each is made by `compare`, as every other verdict. By the rule of the task all queries count, as where it says what is
+settled. A rater's comparison knows only what that rater graded, on the queries of which the rater graded a doc; labels
+of other docs that the task began with stay as they are. Beside the raters stand the highest and the lowest grade that
+each doc got.
 
 Where the labels of a model are audited there is no verdict here: it is looked at when it was planned to be, and at no
 other time.
@@ -15,13 +16,14 @@ from typing import Literal
 
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.records import Code, Comparison, PairResult, Verdict
-from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import MIN_UNITS, WORDS, decimals, lowered_for_raters
 from rankscope.data.run import Run
 from rankscope.errors import InputError, RankscopeError
+from rankscope.judging.audits import planned_looks
 from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, rater_key, with_known
 from rankscope.judging.records import LabelRule, Task, TaskItem
-from rankscope.judging.worst_case import common_queries
+from rankscope.judging.settling import compared_runs, why_not_compared
+from rankscope.judging.worst_case import ComparedRuns, common_queries, queries_words
 from rankscope.printable import listed
 from rankscope.records import Record, or_nan, replace
 from rankscope.store import Store, StoredQuery, StoredRun
@@ -88,6 +90,11 @@ class RaterVerdicts(Record, kw_only=True):
         return headline_of(self)
 
     @property
+    def own_headline(self) -> str:
+        """The same beside those of other pairs: it names the pair that it is about."""
+        return headline_of(self, subject=f"The verdict on {self.b} against {self.a}")
+
+    @property
     def depends_on_rater(self) -> bool | None:
         """Whether raters with enough queries see it differently; None where there are not two of them."""
         sides = {side_of(line.code) for line in self.raters}
@@ -122,7 +129,9 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
     if len(plan.runs) < 2 or not plan.measure:
         return TaskVerdicts(note="The task compares no systems, so there is no verdict to look at.")
     if plan.pool == "audit":
-        looks = listed([str(n) for n in plan.looks], most=len(plan.looks))
+        queries = {item.query for item in graded.items if item.purpose == "audit"}
+        planned = planned_looks(plan.looks, len(queries))
+        looks = listed([str(n) for n in planned], most=len(planned))
         return TaskVerdicts(
             note=f"This task audits the labels of a model, and its verdict is looked at after {looks} queries only: "
             "looking at it under each rater, at any time, would find differences that are none."
@@ -131,20 +140,29 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
     if lacking := [number for number in plan.runs if number not in stored]:
         missing = listed([str(number) for number in lacking])
         return TaskVerdicts(note=f"The store does not have run {missing} any more, so nothing can be compared.")
-    systems = plan.systems if len(plan.systems) == len(plan.runs) else [stored[number].system for number in plan.runs]
-    runs = {system: store.runs.ranking(stored[number]) for system, number in zip(systems, plan.runs, strict=True)}
+    what = compared_runs(store, graded.task)
+    if what is None:
+        why = why_not_compared(store, graded.task)
+        return TaskVerdicts(note=why or "The task compares no systems, so there is no verdict to look at.")
     labels, note = labels_of_rule(graded)
     try:
-        main = compare_by(graded, runs, labels.grades, all_queries=True)
+        main = compare_by(graded, what, labels.grades, all_queries=True)
     except RankscopeError as error:
         return TaskVerdicts(note=f"There is no verdict yet: {error.message}.")
-    compared = [compared_by(graded, runs, *each) for each in grades_to_compare(graded, names)]
+    compared = [compared_by(graded, what, *each) for each in grades_to_compare(graded, names)]
     rule = rule_name(labels.rule, names.get(rater_key(graded, plan.trusted), plan.trusted))
     return TaskVerdicts(
         pairs=tuple(under_raters(pair, compared, rule) for pair in main.groups[0].compared),
-        orders=tuple(orders_of(main, compared)) if len(runs) >= FEWEST_SYSTEMS else (),
-        note=note,
+        orders=tuple(orders_of(main, compared)) if len(what.runs) >= FEWEST_SYSTEMS else (),
+        note=f"{queries_note(graded, what, labels)} {note}".rstrip(),
     )
+
+
+def queries_note(graded: TaskGrades, what: ComparedRuns, labels: Labels) -> str:
+    """Say on which queries systems are compared by the rule of the task, where some have no judged doc."""
+    judged = {query for query, _ in with_known(graded, labels.grades, all_queries=True)}
+    n_unjudged = sum(query not in judged for query in what.query_ids)
+    return queries_words(len(what.query_ids), n_unjudged) if n_unjudged else ""
 
 
 class ComparedBy(Record, eq=False):
@@ -178,11 +196,11 @@ def grades_to_compare(
 
 
 def compared_by(
-    graded: TaskGrades, runs: Mapping[str, Run], name: str, kind: LineKind, grades: Mapping[QueryDoc, float]
+    graded: TaskGrades, what: ComparedRuns, name: str, kind: LineKind, grades: Mapping[QueryDoc, float]
 ) -> ComparedBy:
     n_queries = len({query for query, _ in grades})
     try:
-        return ComparedBy(name, kind, n_queries, compare_by(graded, runs, grades, all_queries=kind != "rater"))
+        return ComparedBy(name, kind, n_queries, compare_by(graded, what, grades, all_queries=kind != "rater"))
     except RankscopeError as error:
         return ComparedBy(name, kind, n_queries, None, f"{error.message}.")
 
@@ -196,21 +214,20 @@ def labels_of_rule(graded: TaskGrades) -> tuple[Labels, str]:
 
 
 def compare_by(
-    graded: TaskGrades, runs: Mapping[str, Run], grades: Mapping[QueryDoc, float], *, all_queries: bool
+    graded: TaskGrades, what: ComparedRuns, grades: Mapping[QueryDoc, float], *, all_queries: bool
 ) -> Comparison:
     """Compare by the grades of some docs, beside what was known before of their queries, or of all queries.
 
-    A task of the docs that settle a comparison leaves out queries whose difference no grade changes; these count.
+    With `all_queries` those count that count for what is settled. By one rater's grades it is the queries of which a
+    doc has one; a task of the docs that settle a comparison leaves out queries whose difference no grade changes, and
+    these count, too.
     """
-    plan = graded.task.plan
-    request = CompareRequest(
-        measures=[plan.measure], margin=plan.margin, seed=plan.seed, unjudged="uncertain", order="given"
-    )
-    settles = plan.pool == "settle"
-    qrels = qrels_of_pairs(
-        with_known(graded, grades, all_queries=all_queries or settles, own_gold=all_queries)
-    ).with_queries(queries_without_items(runs, graded.items) if settles else ())
-    return compare_runs(qrels, dict(runs), request, on_note=lambda _: None)  # what must be known is in the verdict
+    settles = graded.task.plan.pool == "settle"
+    grades = {pair: max(grade, 0.0) for pair, grade in grades.items()}  # below 0 is judged, too, as where it is settled
+    qrels = qrels_of_pairs(with_known(graded, grades, all_queries=all_queries or settles, own_gold=all_queries))
+    more = what.query_ids if all_queries else queries_without_items(what.runs, graded.items) if settles else ()
+    request = replace(what.request(), anyway=False)
+    return compare_runs(qrels.with_queries(more), dict(what.runs), request, on_note=lambda _: None)
 
 
 def queries_without_items(runs: Mapping[str, Run], items: Sequence[TaskItem]) -> list[str]:
@@ -302,7 +319,7 @@ def side_of(code: Code) -> int | str:
     return SIDES.get(code, {"not_safe": "cannot_tell", "identical": "same"}.get(code, code))
 
 
-def headline_of(found: RaterVerdicts) -> str:
+def headline_of(found: RaterVerdicts, *, subject: str = "The verdict") -> str:
     """Say in a sentence whether the verdict depends on the rater."""
     raters, main = found.raters, found.main
     everyone = [line for line in found.lines if line.kind == "rater"]
@@ -318,8 +335,8 @@ def headline_of(found: RaterVerdicts) -> str:
     words = listed(list(dict.fromkeys(line.words for line in raters)), last="or")
     if sides == {side_of(main.code)}:
         if main.code in SIDES:
-            return f"The verdict does not depend on the rater: {n} find {found.b} {words} than {found.a}."
-        return f"The verdict does not depend on the rater: {n} say “{words}” of {found.b} against {found.a}."
+            return f"{subject} does not depend on the rater: {n} find {found.b} {words} than {found.a}."
+        return f"{subject} does not depend on the rater: {n} say “{words}” of {found.b} against {found.a}."
     if len(sides) == 1:
         return f"{together} ({main.name}); by the grades of each rater alone, {n} say “{words}”."
     return f"{together} ({main.name}), but that depends on the rater: {words_by_rater(raters)}."

@@ -10,16 +10,16 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import combinations
 from statistics import median
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
-from rankscope.data.judgments import JudgmentSource, JudgmentStatus, SingleJudgment
+from rankscope.data.judgments import LONGEST_NOTE, JudgmentSource, JudgmentStatus, SingleJudgment, as_text
 from rankscope.errors import InputError
 from rankscope.judging.guidelines import parse_guideline
-from rankscope.judging.queue import QueryDoc, QueueEntry, queue_of, screen_order, share_out
+from rankscope.judging.queue import QueryDoc, QueueEntry, likely_again, queue_of, screen_order, share_out
 from rankscope.judging.rater_view import (
     ChoiceState,
     DocState,
@@ -38,7 +38,7 @@ from rankscope.judging.records import CannotTell, Guideline, Preference, Task, T
 from rankscope.records import from_builtins, replace
 from rankscope.store import Store, StoredDoc, StoredQuery
 from rankscope.store.preferences import StoredPreference
-from rankscope.store.saving import RaterRow, SaveOutcome, StateAnswer
+from rankscope.store.saving import RaterRow, Remembered, SaveOutcome, StateAnswer
 
 __all__ = [
     "ChoiceState",
@@ -59,11 +59,15 @@ __all__ = [
     "states_of_raters",
 ]
 
-LONGEST_NOTE = 2000
 LONGEST_S = 3600.0
 """A doc that took longer was left open: nothing is known of how long it took."""
 CANNOT_TELL: tuple[CannotTell, ...] = get_args(CannotTell)
 CONVERSATION = "conversation"
+CLOCK_AHEAD = timedelta(minutes=5)
+"""So much may a rater's clock be ahead of ours."""
+NOT_TWICE = "This is not shown to you a second time."
+NOT_YET_TWICE = "This comes to you a second time later: judge it for the first time before."
+NOT_YOURS = "This doc is not among yours: it is for another rater."
 ANSWERS = ("expected", "groundtruth", "ground_truth")
 """Attributes whose names begin so say what should be found: who judges must not see them."""
 REASONS: Mapping[SaveOutcome, str] = {
@@ -71,13 +75,19 @@ REASONS: Mapping[SaveOutcome, str] = {
     "revoked": "Your invitation was revoked.",
     "stopped": "The task was stopped; nothing is saved any more.",
     "other": "Something else was saved with the same uuid.",
+    "changed": "The task has changed meanwhile.",
 }
 
 
-def open_session(store: Store, token: str) -> RaterSession:
+ShownPlace: TypeAlias = tuple[str, str, bool]
+"""A query and a doc in a queue, and whether they come a second time; in `lists`, the doc is empty."""
+
+
+def open_session(store: Store, token: str, *, to_save: bool = False) -> RaterSession:
     """Return the session of an invitation.
 
-    A task that was stopped can be read, and nothing is saved.
+    A task that was stopped can be read, and nothing is saved. With `to_save`, a revoked invitation gives a session,
+    too: it can hear of a save from before whether it was kept, and anything new is refused by the store.
 
     Raises
     ------
@@ -88,10 +98,12 @@ def open_session(store: Store, token: str) -> RaterSession:
     if found is None:
         raise InputError("this invitation is not known", hint="ask whoever sent the link for a new one")
     rater, task = found
+    if rater.revoked is not None and to_save:
+        return session_of(store, task, rater)
     if rater.revoked is not None:
         raise InputError(
             f"this invitation to the task {task.name} was revoked",
-            hint="what you have judged is kept; ask whoever sent the link if you should go on",
+            hint="what was saved before is kept; ask whoever sent the link if you should go on",
         )
     return session_of(store, task, store.raters.seen(rater))
 
@@ -129,6 +141,10 @@ class RaterSession:
         self.task = task
         self.rater = rater
         self.guideline = guideline
+        self.shown: set[ShownPlace] = set()
+        """What was ever in the rater's queue, as far as it was looked at; it is saved whoever has it now."""
+        self.earlier_from = ""
+        """Queues of raters who were invited before this moment may have been looked at by somebody else."""
 
     # What a rater sees
 
@@ -168,7 +184,7 @@ class RaterSession:
 
     def _queue(self, said: SaidByRater, work: TaskWork, *, order: Sequence[QueryDoc] = ()) -> tuple[QueueEntry, ...]:
         """Return the queue of the rater, with what each item is made of; it is not for the eyes of a rater."""
-        return queue_of(
+        queue = queue_of(
             self.task.plan,
             work.shared,
             rater=self.rater.number,
@@ -177,6 +193,8 @@ class RaterSession:
             done_again=said.done_again,
             order=order,
         )
+        self.shown.update((entry.item.query, entry.item.doc, entry.again) for entry in queue)
+        return queue
 
     def query(self, query: str, *, again: bool = False) -> QueryView:
         """Return a query with its docs and what the rater said of them; in `lists`, `again` with sides swapped."""
@@ -192,14 +210,14 @@ class RaterSession:
             in_lists = [item for item in self.store.tasks.items(self.task, query=query) if item.doc]
             lists = self._lists(query, in_lists, again=again)
             item_of = {item.doc: item for item in in_lists}
-            shown = [(item_of[doc], False) for doc in dict.fromkeys(doc for each in lists for doc in each.docs)]
+            shown = [(item_of[doc], again) for doc in dict.fromkeys(doc for each in lists for doc in each.docs)]
         texts = self.store.texts.docs(self.task.collection, [item.doc for item, _ in shown])
         spoken = stored.attributes.get(CONVERSATION, ())
         return QueryView(
             query=query,
             text=stored.text or query,
             attributes={
-                name: value
+                name: in_json(value)
                 for name, value in stored.attributes.items()
                 if name != CONVERSATION and not name.casefold().startswith(ANSWERS)
             },
@@ -220,7 +238,7 @@ class RaterSession:
             again=again,
             title=doc.title,
             text=doc.text,
-            fields=doc.fields,
+            fields=in_json(doc.fields),
             links=links_in(doc.fields.values()),
             ranks={} if self.task.plan.blind else item.ranks,
             state=said.state((item.query, item.doc), again=again),
@@ -257,18 +275,22 @@ class RaterSession:
 
     # What a rater saves
 
-    def save(self, request: SaveRequest) -> SaveAnswer:
-        """Keep what the rater says of a doc of the task, also of one that has gone to another rater meanwhile."""
+    def save(self, request: SaveRequest, *, remembered: Remembered | None = None) -> SaveAnswer:
+        """Keep what the rater says of a doc of theirs, also of one that has gone to another rater meanwhile.
+
+        A doc is theirs where it was ever in their queue; any other one is refused. Nothing is kept where what a session
+        from before was made with, `remembered`, is no longer so.
+        """
         if reason := self._problem_with(request):
             return SaveAnswer(status="refused", reason=reason)
-        item = self.store.tasks.find_item(self.task, request.query, request.doc)
-        if item is None or not item.doc:
+        purpose = self.store.tasks.purpose_of(self.task, request.query, request.doc) if request.doc else None
+        if purpose is None:
             return SaveAnswer(status="refused", reason="This doc is not part of the task.")
-        if request.again and not self.task.plan.repeat_share:
-            return SaveAnswer(status="refused", reason="Nothing is shown a second time in this task.")
+        if reason := self._not_theirs(request.query, request.doc, again=request.again):
+            return SaveAnswer(status="refused", reason=reason)
         said = self._choice(request) if request.choice is not None else self._judgment(request)
-        said = replace(said, purpose=item.purpose)
-        answer = self.store.saves.keep_judgment(said, rater=self.rater, replaces=checked_uuid(request.replaces))
+        said, replaces = replace(said, purpose=purpose), checked_uuid(request.replaces)
+        answer = self.store.saves.keep_judgment(said, rater=self.rater, replaces=replaces, remembered=remembered)
         if request.choice is not None:
             return save_answer(answer, choice=choice_of(answer.value))
         return save_answer(answer, doc=doc_state_of(answer.value))
@@ -279,6 +301,8 @@ class RaterSession:
             return SaveAnswer(status="refused", reason=reason)
         if self.store.tasks.find_item(self.task, request.query, "") is None:
             return SaveAnswer(status="refused", reason="This query is not part of the task.")
+        if reason := self._not_theirs(request.query, "", again=request.again):
+            return SaveAnswer(status="refused", reason=reason)
         systems = self.screen(request.query, again=request.again)
         said = Preference(
             uuid=request.uuid,
@@ -289,7 +313,7 @@ class RaterSession:
             right=systems[request.right],
             value=None if request.withdrawn or request.cannot_tell else request.value,
             status="withdrawn" if request.withdrawn else "cannot_tell" if request.cannot_tell else "ok",
-            note=request.note,
+            note=as_text(request.note),
             at=self._moment(request.at),
             seconds=seconds_of(request.seconds),
             guideline=self._followed(request.guideline),
@@ -306,7 +330,7 @@ class RaterSession:
     def _judgment(self, request: SaveRequest) -> SingleJudgment:
         says_nothing = request.grade is None and not request.flag and request.cannot_tell is None
         status: JudgmentStatus = "cannot_tell" if request.cannot_tell else "ok"
-        note = request.note
+        note = as_text(request.note)
         if request.cannot_tell is not None:
             note = f"{request.cannot_tell}: {note}" if note else request.cannot_tell
         if request.withdrawn or says_nothing:
@@ -338,25 +362,68 @@ class RaterSession:
         }
 
     def _followed(self, seen: str | None) -> str:
-        """Return the guideline that a rater followed: the one on a page from before it changed, if it has the scale."""
+        """Return the guideline that a rater followed: that of a page from before it changed, if it was the task's."""
         if seen is None or seen == self.task.guideline:
             return self.task.guideline
-        text = self.store.judgments.guidelines().get(seen)
-        own = [each.grade for each in self.guideline.scale]
-        fits = text is not None and [each.grade for each in parsed(text).scale] == own
-        return seen if fits else self.task.guideline
+        return seen if seen in self.task.plan.earlier_guidelines else self.task.guideline
 
     def _moment(self, at: str | None) -> str:
-        """Return when something was judged: by the clock of the rater, where that can be read."""
+        """Return when something was judged: by the clock of the rater, where that can be read, and can be true."""
+        now = self.store.clock()
         try:
             moment = datetime.fromisoformat(at or "")
-        except ValueError:
-            return self.store.clock()
-        return self.store.clock() if moment.tzinfo is None else moment.isoformat()
+            latest = datetime.fromisoformat(now) + CLOCK_AHEAD
+            if moment.tzinfo is None or moment > latest:
+                return now
+            return self.task.created if moment < datetime.fromisoformat(self.task.created) else moment.isoformat()
+        except (ValueError, OverflowError):
+            return now
+
+    def _not_theirs(self, query: str, doc: str, *, again: bool) -> str:
+        """Say why the rater does not judge something; empty where they do.
+
+        Who was revoked has no queue: the store refuses them, and what they send waits for a new link.
+        """
+        pair = query, "" if self._shows_lists else doc
+        if self.rater.revoked is not None or ((*pair, False) in self.shown and not again):
+            return ""
+        work = TaskWork(self.store, self.task)
+        said = SaidByRater(self, work)
+        begun = said.begun()
+        self._queue(said, work)
+        if (*pair, False) not in self.shown and pair not in begun and not self._was_theirs(pair, said):
+            return NOT_YOURS
+        if not again or pair in said.done_again:
+            return ""
+        likely = likely_again(self.task.plan, work.shared, rater=self.rater.number, seed=self.rater.seed)
+        if (*pair, True) not in self.shown and pair not in likely:
+            return NOT_TWICE
+        return "" if pair in begun else NOT_YET_TWICE
+
+    def _was_theirs(self, pair: QueryDoc, said: SaidByRater) -> bool:
+        """Tell whether a rater had something before others were invited, where nobody knows any more what they saw."""
+        if self.rater.created >= self.earlier_from:
+            return False
+        others = [each.number for each in self.store.raters.list(self.task) if each.number >= self.rater.number]
+        for last in others:
+            work = TaskWork(self.store, self.task, until=last)
+            queue = queue_of(
+                self.task.plan,
+                work.shared,
+                rater=self.rater.number,
+                seed=self.rater.seed,
+                done=work.done,
+                done_again=said.done_again,
+            )
+            if any((entry.item.query, entry.item.doc) == pair for entry in queue):
+                return True
+        return False
 
     def _problem_with(self, request: SaveRequest) -> str:
         if checked_uuid(request.uuid) is None:
             return "The uuid of the judgment cannot be read."
+        if request.replaces is not None and checked_uuid(request.replaces) is None:
+            return "The uuid of what it takes the place of cannot be read."
         if len(request.note) > LONGEST_NOTE:
             return f"A note has at most {LONGEST_NOTE:,} characters."
         grades = [each.grade for each in self.guideline.scale]
@@ -376,6 +443,8 @@ class RaterSession:
             return "In this task, docs are judged one by one."
         if checked_uuid(request.uuid) is None:
             return "The uuid of the preference cannot be read."
+        if request.replaces is not None and checked_uuid(request.replaces) is None:
+            return "The uuid of what it takes the place of cannot be read."
         if len(request.note) > LONGEST_NOTE:
             return f"A note has at most {LONGEST_NOTE:,} characters."
         n_lists = len(self.task.plan.systems)
@@ -387,10 +456,10 @@ class RaterSession:
 
 
 class TaskWork:
-    """What is to do in a task, and what all raters have done of it."""
+    """What is to do in a task, and what all raters have done of it; with `until`, as if no later ones were invited."""
 
-    def __init__(self, store: Store, task: Task) -> None:
-        self.raters = store.raters.list(task)
+    def __init__(self, store: Store, task: Task, *, until: int | None = None) -> None:
+        self.raters = tuple(each for each in store.raters.list(task) if until is None or each.number <= until)
         shows_lists = task.plan.mode == "lists"
         self.preferences = store.preferences.list(task=str(task.number)) if shows_lists else ()
         self.done: dict[QueryDoc, dict[int, int]] = {}
@@ -452,6 +521,12 @@ class SaidByRater:
     def states(self) -> list[DocState]:
         """Return what is said of all docs that were not shown a second time."""
         return [doc_state_of(row.value) for row in self.docs[False].values()]
+
+    def begun(self) -> set[QueryDoc]:
+        """Return what something was said of when it was shown first, also what was taken back; in `lists`, queries."""
+        if self.session.task.plan.mode == "lists":
+            return {(key[0], "") for key in self.held_preferences(again=False)}
+        return set(self.docs[False])
 
     def choice(self, query: str) -> ChoiceState:
         row = self.choices.get(query)
@@ -590,6 +665,15 @@ def seconds_of(seconds: float | None) -> float | None:
     if seconds is None or not math.isfinite(seconds) or not 0 <= seconds <= LONGEST_S:
         return None
     return seconds
+
+
+def in_json(value: Any) -> Any:
+    """Return a value of a field as JSON can have it: what is no number, or without end, in words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: in_json(each) for name, each in value.items()}
+    return [in_json(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def links_in(values: Iterable[Any]) -> tuple[str, ...]:

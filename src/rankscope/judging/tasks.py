@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from rankscope.comparison.known_measures import check_within_range
+from rankscope.data.judgments import as_text
 from rankscope.errors import InputError, OptionError
-from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
+from rankscope.judging.audits import looks_reached, planned_looks
+from rankscope.judging.guidelines import DEFAULT_GUIDELINE, check_readable, check_scale, parse_guideline
 from rankscope.judging.labels import stored_labels
 from rankscope.judging.pools import (
     KnownLabels,
+    cut_of,
     gold_items,
     items_of_pairs,
     labels_of,
@@ -18,8 +23,10 @@ from rankscope.judging.pools import (
     runs_of,
 )
 from rankscope.judging.records import Task, TaskItem, TaskPlan
-from rankscope.judging.settling import settle_items
+from rankscope.judging.settling import not_covered_words, read_words, scale_of, settle_items, settling_of
+from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
+from rankscope.printable import counted, listed
 from rankscope.records import Record, replace
 from rankscope.store import Store, StoredRun
 
@@ -76,7 +83,7 @@ def create_task(
     Raises
     ------
     InputError
-        There is nothing to judge, or the guideline has no scale.
+        There is nothing to judge, or the guideline has no scale, or one that the measure cannot read.
     OptionError
         The plan asks for what cannot be.
 
@@ -90,9 +97,12 @@ def create_task(
     >>> task.number, task.state, rater.id
     (1, 'open', 'task 1 rater 1')
     """
+    guideline = as_text(guideline)
     scale = [each.grade for each in parse_guideline(guideline).scale]
+    check_scale(scale)
     plan, found = with_runs(store, checked_plan(plan or TaskPlan()), runs)
     check_judge_labels(store, plan)
+    check_measure(store, plan, scale)
     named = collection or (found[0].collection if found else "")
     if not named:
         raise OptionError("the task needs a collection", hint="name the runs whose docs are judged, or the collection")
@@ -114,28 +124,68 @@ def create_task(
 
 def checked_plan(plan: TaskPlan) -> TaskPlan:
     """Return a plan, refusing what cannot be."""
-    if plan.k < 1 or not 1 <= plan.overlap <= MOST_RATERS or (plan.size is not None and plan.size < 1):
+    check_numbers(plan)
+    if plan.mode == "lists" and plan.pool not in ("top", "sample"):
+        raise OptionError(f"lists are judged whole, so that their docs do not come from the pool {plan.pool}")
+    if plan.mode == "lists" and plan.gold_share:
+        raise OptionError("lists have no known grade to mix in", hint="mix no gold docs in (--gold-share 0)")
+    if plan.pool == "disagreements" and (plan.qrels is None or plan.judge_qrels is None):
+        raise OptionError("disagreements need two qrels: those of people, and those of a judge")
+    if plan.pool == "audit" and plan.judge_qrels is None:
+        raise OptionError("an audit needs the qrels of the judge that is audited")
+    if plan.pool == "audit" and plan.k < (cut_of(plan.measure) or 0):
         raise OptionError(
-            f"k ({plan.k}), the number of raters of each doc ({plan.overlap}) and the size ({plan.size}) are 1 or more"
+            f"k is {plan.k}, and {plan.measure} reads more docs of each list, which an audit of it has to hold",
+            hint=f"take k={cut_of(plan.measure)}, or a measure with a smaller cut-off",
         )
+    if plan.pool == "settle" and not plan.measure:
+        raise OptionError("what is to be settled needs a measure, such as nDCG@10")
+    if plan.rule == "trusted" and not plan.trusted:
+        raise OptionError("the rule trusted needs the name of the rater whose grade counts")
+    check_margin(plan.margin, plan.measure)
+    return replace(plan, measure=parse_measure(plan.measure).name) if plan.measure else plan
+
+
+def check_numbers(plan: TaskPlan) -> None:
+    if plan.k < 1 or (plan.size is not None and plan.size < 1):
+        size = "all" if plan.size is None else plan.size
+        raise OptionError(f"k ({plan.k}) and the size ({size}) are 1 or more")
+    if not 1 <= plan.overlap <= MOST_RATERS:
+        raise OptionError(f"the number of raters of each doc ({plan.overlap}) is from 1 to {MOST_RATERS:,}")
     if not 0 <= plan.gold_share <= 0.5 or not 0 <= plan.repeat_share <= 0.5:
         raise OptionError(
             f"the shares of gold docs ({plan.gold_share:g}) and of docs that come again ({plan.repeat_share:g}) are "
             "from 0 to 0.5"
         )
-    if plan.mode == "lists" and plan.pool not in ("top", "sample"):
-        raise OptionError(f"lists are judged whole, so that their docs do not come from the pool {plan.pool}")
-    if plan.mode == "lists" and plan.gold_share:
-        raise OptionError("lists have no known grade to mix in", hint="leave gold_share at 0")
-    if plan.pool == "disagreements" and (plan.qrels is None or plan.judge_qrels is None):
-        raise OptionError("disagreements need two qrels: those of people, and those of a judge")
-    if plan.pool == "audit" and plan.judge_qrels is None:
-        raise OptionError("an audit needs the qrels of the judge that is audited")
-    if plan.pool == "settle" and not plan.measure:
-        raise OptionError("what is to be settled needs a measure, such as nDCG@10")
-    if plan.rule == "trusted" and not plan.trusted:
-        raise OptionError("the rule trusted needs the name of the rater whose grade counts")
-    return replace(plan, measure=parse_measure(plan.measure).name) if plan.measure else plan
+
+
+def check_margin(margin: float | None, measure: str) -> None:
+    """Refuse a margin by which nothing can be compared: the task would be kept, and no page of it could be shown."""
+    if margin is None:
+        return
+    if not 0 <= margin < math.inf:
+        raise OptionError(
+            f"margin = {margin:g} is not a number that is 0 or more", hint="give the smallest difference that matters"
+        )
+    if measure:
+        check_within_range(margin, parse_measure(measure).name)
+
+
+def check_measure(store: Store, plan: TaskPlan, scale: Sequence[float]) -> None:
+    """Refuse a measure by which a task could never be compared: it would be kept, and there would be no verdict."""
+    if not plan.measure or len(plan.runs) < 2 or plan.mode == "lists":
+        return
+    if lacking := sorted(parse_measure(plan.measure).spec.needs - {Need.LISTS, Need.TOP}):
+        raise OptionError(
+            f"{plan.measure} needs {listed(lacking)}, and a task compares by grades and ranks alone",
+            hint="take a measure of relevance, such as nDCG@10",
+        )
+    check_readable(plan.measure, scale)
+    beside = plan.judge_qrels if plan.pool == "audit" else plan.qrels
+    if beside is not None:
+        stored = stored_labels(store, beside)
+        grades = set(store.qrels.judgments(stored).rows.grade.tolist())
+        check_readable(plan.measure, grades, f"the qrels {stored.name} ({stored.short}) have")
 
 
 def check_judge_labels(store: Store, plan: TaskPlan) -> None:
@@ -146,7 +196,7 @@ def check_judge_labels(store: Store, plan: TaskPlan) -> None:
     if stored.kind != "judge":
         raise OptionError(
             f"the qrels {stored.name} ({stored.short}) are of {stored.kind}, not of a model",
-            hint="name qrels that are stored as those of a judge; those of people are known labels (--qrels)",
+            hint="`rankscope judge import FILE` keeps judgments of a model as such; those of people are for --qrels",
         )
 
 
@@ -194,7 +244,7 @@ def why_nothing(plan: TaskPlan) -> str:
         return "all lists are the same for all queries"
     return {
         "file": "the file names no doc",
-        "settle": "no grade of an unjudged doc can change the verdict: it is settled",
+        "settle": "no grade of an unjudged doc that the measure reads of these runs can change the verdict",
         "disagreements": "people and the judge agree on all docs that both have graded",
         "audit": "the systems have the same first docs for all queries; changed_only=False takes these, too",
     }.get(plan.pool, "all of these docs are judged in the qrels already, or the runs are empty")
@@ -211,6 +261,8 @@ def extend_task(
     items: Iterable[TaskItem] = (),
 ) -> TaskExtension:
     """Add docs or raters of each doc to a task; nothing that it holds is taken away, or changes its place.
+
+    An audit grows until its first planned look is reached; from then on its plan stays as it is.
 
     Parameters
     ----------
@@ -241,12 +293,56 @@ def extend_task(
     changed = replace(plan, k=k or plan.k, size=size or plan.size, overlap=overlap or plan.overlap)
     checked_plan(changed)
     more = [*items_of_pairs(pairs), *items]
+    if plan.pool == "audit" and (changed != plan or any(item.purpose == "audit" for item in more)):
+        check_looks(store, task)
     if (changed.k, changed.size) != (plan.k, plan.size):
-        runs = runs_of(store, plan.runs)
-        scale = [each.grade for each in parse_guideline(store.tasks.guideline_text(task)).scale]
-        more += items_of_plan(store, changed, runs, (), scale=scale)
+        more += items_of_plan(store, changed, runs_of(store, plan.runs), (), scale=scale_of(store, task))
     added = store.tasks.extend(task, more, plan=changed)
     return TaskExtension(store.tasks.get(task.number), added)
+
+
+def check_looks(store: Store, task: Task) -> None:
+    """Refuse to change an audit that was looked at: looks that are added afterwards are looks that nobody planned.
+
+    More queries are more looks, and more docs or raters of the audited queries are the same looks once more.
+    """
+    reached = looks_reached(store, task)
+    if not reached:
+        return
+    queries = {item.query for item in store.tasks.items(task) if item.purpose == "audit"}
+    planned = planned_looks(task.plan.looks, len(queries))
+    *before, last = planned[:reached]
+    looks = listed([*map(str, before), counted(last, "query")])
+    raise OptionError(
+        f"the audit {task.name} was looked at after {looks}, so its plan stays as it is: each further look that was "
+        "not planned finds differences that are none",
+        hint="plan the looks beforehand: an audit of --size 80 is looked at after 20, 40 and 80 queries, together at "
+        "95%; what this one found can be asked again of other queries",
+    )
+
+
+def docs_that_settle(store: Store, task: Task) -> list[TaskItem]:
+    """Return the docs outside a task that can turn its verdict, with their ranks, as items to add."""
+    if task.plan.mode == "lists":
+        raise OptionError(
+            f"{task.name} shows whole lists, which get no grades, so no doc settles it",
+            hint=f"`rankscope judge flags {task.number}` says which lists raters prefer",
+        )
+    state = settling_of(store, task)
+    outside = state.outside
+    if state.stage == "nothing to settle":
+        raise InputError(f"the task {task.name} settles nothing", hint=state.words)
+    if not outside:
+        which = f"that is {read_words(state)} can" if state.open_ideal else "can"
+        left = f"`rankscope judge show {task.number}` says what is left"
+        others = f"{not_covered_words(state)} `--file FILE` adds any docs." if state.open_ideal else ""
+        raise InputError(
+            f"no doc outside the task {task.name} {which} turn its verdict", hint=f"{left}. {others}".rstrip(". ")
+        )
+    plan, runs = task.plan, runs_of(store, task.plan.runs)
+    depth = parse_measure(plan.measure).arguments(rel=1.0).get("k") or MOST_ITEMS
+    ranks = {(item.query, item.doc): item.ranks for item in pooled(lists_of(store, runs, plan.systems, depth))}
+    return [replace(item, ranks=ranks.get((item.query, item.doc), {})) for item in items_of_pairs(outside)]
 
 
 def change_guideline(store: Store, task: Task, text: str) -> Task:
@@ -254,7 +350,7 @@ def change_guideline(store: Store, task: Task, text: str) -> Task:
 
     The scale stays the same: grades of two scales cannot be put together.
     """
-    old = parse_guideline(store.tasks.guideline_text(task))
+    old, text = parse_guideline(store.tasks.guideline_text(task)), as_text(text)
     new = parse_guideline(text)
     if [each.grade for each in old.scale] != [each.grade for each in new.scale]:
         raise OptionError(

@@ -19,6 +19,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from rankscope.align.policies import Policies
+from rankscope.align.top import leading_docs
 from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged import PairBounds, pair_bounds_of
 from rankscope.arrays import Bools, Floats, Ints
@@ -28,6 +30,10 @@ from rankscope.comparison.verdict import MIN_UNITS
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.io.ids import byte_order
+from rankscope.judging.guidelines import lowest_relevant
+from rankscope.measures.scoring import score_hits
+from rankscope.measures.spec import Measure
+from rankscope.printable import counted
 from rankscope.records import Record, replace
 from rankscope.stats.family import critical_value
 from rankscope.stats.rng import SignFlips, stream
@@ -71,6 +77,7 @@ class ComparedRuns(Record, kw_only=True, eq=False):
             alpha=self.alpha,
             unjudged="uncertain",
             order="given",
+            min_rel=lowest_relevant(self.scale),
             anyway=True,
             problems={},
         )
@@ -86,7 +93,13 @@ class KnownGrades(Record, kw_only=True, eq=False):
     overlap: int = 1
     """How many grades of each doc the task asks for."""
     n_grades: Mapping[QueryDoc, int] = MappingProxyType({})
-    """How many each unfinished doc has; 1 less than it takes where it is not said."""
+    """How many raters have said something of a doc that lacks grades; 1 less than it takes where it is not said."""
+    possible: Mapping[QueryDoc, tuple[float, ...]] = MappingProxyType({})
+    """The labels that unfinished docs can still get by the rule; any of the scale where it is not said."""
+    untold: frozenset[QueryDoc] = frozenset()
+    """Docs without a grade that as many raters could not tell as are asked: nobody is asked any more."""
+    n_untrusted: int = 0
+    """Docs that the trusted rater did not grade, where only this one's grades count: they have those of others."""
     joint: bool = False
     """Whether a grade of one doc can change the label of another."""
 
@@ -117,7 +130,7 @@ class KnownGrades(Record, kw_only=True, eq=False):
         """Return how many grades a doc lacks."""
         if self.is_finished(*pair):
             return 0
-        given = self.n_grades.get(pair, self.overlap - 1) if pair in self.unfinished else 0
+        given = self.n_grades.get(pair, self.overlap - 1 if pair in self.unfinished else 0)
         return max(self.overlap - given, 1)
 
     @property
@@ -282,6 +295,15 @@ def are_settled(
     return settled
 
 
+def queries_words(n_queries: int, n_unjudged: int) -> str:
+    """Say on which queries systems are compared, and what becomes of those without a judged doc."""
+    if not n_unjudged:
+        return f"Compared on {counted(n_queries, 'query')}."
+    have, count = ("has", "counts") if n_unjudged == 1 else ("have", "count")
+    words = f"Compared on {counted(n_queries, 'query')}, of which {n_unjudged:,} {have} no judged doc"
+    return f"{words} and {count} as no difference."
+
+
 def nothing_judged(query_ids: Sequence[str]) -> Qrels:
     """Return qrels with all queries and no grade: a grade below 0 says that nobody has judged a doc."""
     return Qrels([(query, "-", -1.0) for query in query_ids[:1]]).with_queries(query_ids)
@@ -307,6 +329,40 @@ def bounds_of_pairs(compared: ComparedRuns, qrels: Qrels, more: Iterable[QueryDo
         pair_bounds_of(qrels, aligned[0], other, measure, policies, scale=compared.scale, more=docs)
         for other in aligned[1:]
     ]
+
+
+def has_open_ideal(measure: Measure, policies: Policies, scale: Sequence[float]) -> bool:
+    """Tell whether a relevant doc that no list holds changes a score, as it changes what a perfect list is.
+
+    It is tried: a list of one relevant doc is scored with and without other docs of the highest grade that it lacks.
+    Whatever docs are looked at, then, more of them may be judged some day, and no bound covers all.
+    """
+    if measure.spec.needs:
+        return False
+    grades = [grade for grade in scale if grade > 0] or [policies.relevance_level]
+    run = Run({"q": ["found"]})
+
+    def score(judged: Mapping[str, float]) -> float:
+        qrels = Qrels({"q": judged, "other": {"best": max(grades)}})  # the highest grade is there in either case
+        hits = AlignedRun.of(qrels, run, policies).hits
+        return float(np.nan_to_num(score_hits(hits, [measure], policies)[0][hits.query_ids.index("q"), 0]))
+
+    for own in grades:
+        for n_lacking in (1, 100):
+            lacking = dict.fromkeys(map(str, range(n_lacking)), max(grades))
+            if abs(score({"found": own}) - score({"found": own, **lacking})) > ROUNDING:
+                return True
+    return False
+
+
+def docs_read(compared: ComparedRuns) -> frozenset[QueryDoc]:
+    """Return the docs that the measure reads of all lists."""
+    scoring = compared.request().scoring()
+    k = scoring.measures[0].arguments(rel=scoring.policies.relevance_level).get("k")
+    lists = (leading_docs(run, compared.query_ids, scoring.policies, depth=k).docs for run in compared.runs.values())
+    return frozenset(
+        (query, doc) for of_run in lists for query, docs in zip(compared.query_ids, of_run, strict=True) for doc in docs
+    )
 
 
 def open_of(found: PairBounds) -> list[QueryDoc]:
@@ -360,6 +416,7 @@ def about_how_many(
     Grades are drawn from those that are final, query by query; the median over the draws is returned. What is
     settled is asked after whole queries, as that is how the queue goes.
     """
+    nearest = {pair: sorted(labels) for pair, labels in known.possible.items()}
     final = np.array(
         [grade for query, docs in known.grades.items() for doc, grade in docs.items() if known.is_finished(query, doc)]
     )
@@ -372,7 +429,10 @@ def about_how_many(
     random = stream(compared.seed, "open docs")
     needed = []
     for _ in range(N_DRAWS):
-        drawn = dict(zip(order, random.choice(final, len(order)).tolist(), strict=True))
+        drawn = {
+            pair: min(nearest.get(pair, [grade]), key=lambda label: abs(label - grade))
+            for pair, grade in zip(order, random.choice(final, len(order)).tolist(), strict=True)
+        }
         judged = known.with_grades(drawn).qrels(compared.query_ids)
         if judged is None:
             return int(n_until[-1])

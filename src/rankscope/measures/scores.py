@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import compress
@@ -20,6 +20,9 @@ from rankscope.printable import counted, printable
 from rankscope.shown import VIEWS, Plotted, Rendered, Shown, Tabular
 
 if TYPE_CHECKING:
+    from rankscope.align.policies import Policies
+    from rankscope.data.shapes import QrelsLike
+    from rankscope.measures.shard_scores import ShardScores
     from rankscope.measures.spec import Measure
     from rankscope.typing import MeasuresLike
 
@@ -281,6 +284,20 @@ class Scores(Tabular, Rendered, Plotted, LightRecord, Mapping[str, RunScores]):
         from rankscope.records import from_json
 
         return scores_of_record(from_json(ScoresRecord, text))
+
+    @classmethod
+    def concat(
+        cls, parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | None = None, *, name: str = "run"
+    ) -> Scores:
+        """Return the scores of a run from those of all of its shards, which `score_shard` made, in any order.
+
+        A query that two shards have is an InputError, and so are shards that were scored by other measures, policies or
+        qrels than the rest or than are given here; without policies, those of the shards hold. Queries that no shard
+        has are treated as the policies say. Sums are in the order of the qrels, so that every bit is as without shards.
+        """
+        from rankscope.measures.shard_scores import concat
+
+        return concat(parts, qrels, policies, name=name)
 
     def sorted(self, measure: str | Measure | None = None) -> Scores:
         """Return the same runs, best first by a measure (by default the first); one without a number comes last."""

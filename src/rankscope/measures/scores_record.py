@@ -31,7 +31,7 @@ class QrelsRecord(Record, kw_only=True):
     path: str | None = None
     """the file they were read from, null where they were given in memory"""
     sha256: str | None = None
-    """digest of that file as stored"""
+    """SHA-256 of that file as stored; `files:` of a list of files, `etag:` of a store"""
     n_queries: Count = 0
     format: str | None = None
     """what that file was read as"""
@@ -84,7 +84,7 @@ class RunScoresRecord(Record, kw_only=True):
     path: str | None = None
     """the file it was read from, null where it was given in memory"""
     sha256: str | None = None
-    """digest of that file as stored"""
+    """SHA-256 of that file as stored; `files:` of a list of files, `etag:` of a store"""
     mean: ByMeasure = msgspec.field(default_factory=dict)
     """one number per measure; null where no query has a score"""
     n: dict[str, Count] = msgspec.field(default_factory=dict)

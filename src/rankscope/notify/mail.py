@@ -50,7 +50,7 @@ class EmailNotifier(NotifierOptions):
         return [self.to] if isinstance(self.to, str) else list(self.to)
 
     def check(self) -> None:
-        from rankscope.systems.transport import is_loopback
+        from rankscope.io.connections import is_loopback
 
         if not self.recipients:
             raise OptionError("to is empty", hint='for example to = ["team@example.org"]')

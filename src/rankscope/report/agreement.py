@@ -10,6 +10,7 @@ from rankscope.judging.agreement import (
     TENTATIVE,
     AgreementReport,
     CountOf,
+    PreferenceAgreement,
     RaterErrors,
     RaterPair,
     RaterSummary,
@@ -32,17 +33,22 @@ from rankscope.report.document import (
     TableBlock,
     VerdictBlock,
 )
-from rankscope.report.table import Cell, Table
+from rankscope.report.table import MARKED, Cell, Table
 from rankscope.report.words import doc_cells, query_cells, shortened_cell, without_empty
 from rankscope.stats.interval import Interval, percent
 
 NOTE_WIDTH = 60
+MOST_ON_PHONE = 3
+"""So many raters' grades of a doc stand side by side on a phone."""
 NONE = "-"
 
 
 def agreement_report(found: AgreementReport, *, command: str = "") -> Report:
+    if found.preferences is not None and not found.n_grades:
+        return lists_report(found, found.preferences, command=command)
     first: list[Block] = [answer_of(found), facts_of(found)]
-    first += [estimates_of(pair) for pair in found.verdicts.pairs]
+    pairs = found.verdicts.pairs
+    first += [estimates_of(pair, together=len(pairs) > 1) for pair in pairs]
     sections = [section for section in sections_of(found) if section.blocks]
     return Report(
         title=f"Agreement · {found.task_name}",
@@ -53,6 +59,43 @@ def agreement_report(found: AgreementReport, *, command: str = "") -> Report:
             ("rankscope", found.rankscope),
             *((("command", command),) if command else ()),
         ),
+    )
+
+
+def lists_report(found: AgreementReport, said: PreferenceAgreement, *, command: str = "") -> Report:
+    """Return the report of a task in which lists are compared: they get no grades, so that answers are counted."""
+    subject = [counted(said.n_raters, "rater"), counted(said.n, "preference"), counted(said.n_queries, "query")]
+    first: list[Block] = [
+        VerdictBlock(found.headline, "", "note", " · ".join([found.task_name, *subject]), found.details)
+    ]
+    sections: list[Section] = []
+    if said.twice.n:
+        same, twice = (f"{share.n:,} of {counted(share.of, 'comparison')}" for share in (said.same, said.twice))
+        first.append(
+            Facts(
+                "",
+                (
+                    Fact("Same answer", share_words(said.same), f"{same} made twice or more"),
+                    Fact("Made twice or more", share_words(said.twice), twice),
+                ),
+            )
+        )
+        rows = [
+            [Cell(pair.first), Cell(pair.second), count_cell(pair.same), Cell(share_words(pair.same))]
+            for pair in said.pairs
+        ]
+        table = Table(["rater", "and", "same answer", "share"], rows, n_name_columns=2, keep=("and", "share"))
+        sections.append(Section("Every pair of raters", (TableBlock("", table),)))
+        reading = (
+            "The same answer: the same list is better, slightly or clearly, or neither. Who cannot tell gives none.",
+            "This is raw agreement: what chance alone would give is not taken off.",
+        )
+        sections.append(Section("How to read it", (Bullets("", reading),)))
+    return Report(
+        title=f"Agreement · {found.task_name}",
+        first_screen=tuple(first),
+        sections=tuple(sections),
+        footer=(("rankscope", found.rankscope), *((("command", command),) if command else ())),
     )
 
 
@@ -114,20 +157,21 @@ def share_words(share: CountOf) -> str:
     return "over 99%" if rounded == "100%" and share.n < share.of else rounded
 
 
-def estimates_of(found: RaterVerdicts) -> Estimates:
+def estimates_of(found: RaterVerdicts, *, together: bool) -> Estimates:
+    """Return a verdict by all grades and by those of each rater; `together`: its intervals are simultaneous."""
     title = f"The verdict under each rater: {found.b} against {found.a}, {found.measure}"
-    return Estimates(
-        title, tuple(estimate_of(line, found.decimals) for line in (found.main, *found.lines)), found.margin
-    )
+    lines = (found.main, *found.lines)
+    return Estimates(title, tuple(estimate_of(line, found.decimals, together=together) for line in lines), found.margin)
 
 
-def estimate_of(line: VerdictLine, digits: int) -> Estimate:
+def estimate_of(line: VerdictLine, digits: int, *, together: bool) -> Estimate:
     name = f"{line.name} ({counted(line.n_queries, 'query')})"
     if line.delta is None:
         return Estimate(name, None, None, None, line.reason, VERDICT_MARKS[line.code], line.words, NONE)
     ends = short_ends = ""
     if line.low is not None and line.high is not None:
-        ends = f" ({percent(line.level)} CI {line.low:+.{digits}f} to {line.high:+.{digits}f})"
+        name_of = f"{'simultaneous ' if together else ''}{percent(line.level)} CI"
+        ends = f" ({name_of} {line.low:+.{digits}f} to {line.high:+.{digits}f})"
         short_ends = f" [{line.low:+.{digits}f}, {line.high:+.{digits}f}]"
     words = f"{line.delta:+.{digits}f}"
     return Estimate(
@@ -160,7 +204,9 @@ def sections_of(found: AgreementReport) -> Iterator[Section]:
         intro += f", of which the first {shown} are shown." if shown < found.apart.n else "."
         yield Section("Hardest docs", (TableBlock("", hardest_table(found)),), intro=intro)
     if found.hardest_queries:
-        yield Section("Queries on which raters differ most", (TableBlock("", queries_table(found)),))
+        shown, differ = len(found.hardest_queries), max(found.n_differ_queries, len(found.hardest_queries))
+        intro = f"The first {shown:,} of {counted(differ, 'query')} on which raters differ." if shown < differ else ""
+        yield Section("Queries on which raters differ most", (TableBlock("", queries_table(found)),), intro=intro)
     if found.n_grades:
         yield Section("Grades given", (TableBlock("", given_table(found)),))
     if found.verdicts.orders:
@@ -180,7 +226,7 @@ def confusion_block(found: AgreementReport, pair: RaterPair, *, folded: bool = F
         ]
         for i, (each, counts) in enumerate(zip(found.scale, pair.confusion, strict=True))
     ]
-    note = "marked as best: the same grade from both"
+    note = f"{MARKED}: the same grade from both"
     title = f"{pair.first} and {pair.second}" if folded else ""
     return TableBlock(title, Table(header, rows, notes=[note]), folded=folded)
 
@@ -214,7 +260,7 @@ def pairs_table(found: AgreementReport) -> Table:
         for pair in found.pairs
     ]
     header = ["rater", "and", "docs in common", "quadratic kappa", "linear", "plain", "same grade"]
-    return Table(header, rows, n_name_columns=2, optional=("plain", "linear"), keep=("quadratic kappa",))
+    return Table(header, rows, n_name_columns=2, optional=("plain", "linear"), keep=("and", "quadratic kappa"))
 
 
 def raters_table(found: AgreementReport) -> Table:
@@ -270,7 +316,8 @@ def hardest_table(found: AgreementReport) -> Table:
         for each in found.hardest
     ]
     header = ["query", "query id", "doc", "doc id", "notes", *names]
-    table = Table(header, rows, n_name_columns=5, optional=("query id", "doc id"))
+    shown = names if len(names) <= MOST_ON_PHONE else ()
+    table = Table(header, rows, n_name_columns=5, optional=("query id", "doc id"), keep=("doc", *shown))
     return without_empty(table, "query id", "doc id", "notes")
 
 
@@ -303,7 +350,9 @@ def given_table(found: AgreementReport) -> Table:
 def orders_table(found: AgreementReport) -> Table:
     rows = [[Cell(each.name), Cell(", ".join(each.order)), number_cell(each.tau)] for each in found.verdicts.orders]
     notes = ("tau: Kendall's tau-b of the systems' means with those by all grades; 1 is the same order",)
-    return Table(["by the grades of", "best mean first", "tau"], rows, n_name_columns=2, notes=notes)
+    return Table(
+        ["by the grades of", "best mean first", "tau"], rows, n_name_columns=2, notes=notes, keep=("best mean first",)
+    )
 
 
 def errors_table(rater: RaterErrors) -> Table:
@@ -330,7 +379,7 @@ def reading_of(found: AgreementReport) -> Iterator[str]:
         )
     if found.verdicts.pairs:
         yield (
-            "Each line of a rater uses only that rater's grades, on the queries of which the rater graded a doc, and "
-            "labels of other docs that the task began with, if any. A verdict of better or worse is lowered to "
-            "“probably” where the interval of a rater lies on the other side of 0."
+            "Each line of a rater uses only that rater's grades, on the queries of which the rater graded a doc or of "
+            "which there was nothing to judge, and labels of other docs that the task began with, if any. A verdict of "
+            "better or worse is lowered to “probably” where the interval of a rater lies on the other side of 0."
         )

@@ -24,7 +24,7 @@ from rankscope.comparison.records import (
 )
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores
-from rankscope.printable import counted
+from rankscope.printable import counted, digest_words
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
@@ -63,6 +63,8 @@ MANY_SCORES = 30_000
 """More scores than this would make a page heavy that nobody reads to the end."""
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
+SHORT_BOARD = 50
+"""So many systems of a longer leaderboard are in a short text."""
 LONG_FIGURE = 40
 TELLING = (" left out", "rests on", "From run to run")
 """Words of cautions that stand beside a table of verdicts."""
@@ -94,7 +96,7 @@ def report_of(
         sections=(*sections, specialist_section(comparison)),
         footer=(
             ("seed", str(comparison.settings.seed)),
-            *(("qrels", f"{file.path} sha256:{file.sha256}") for file in comparison.qrels.files),
+            *(("qrels", f"{file.path} {digest_words(file.sha256)}") for file in comparison.qrels.files),
             *footer(comparison.scores, command),
         ),
     )
@@ -134,7 +136,7 @@ def report_without_scores(comparison: Comparison) -> doc.Report:
         sections=(),
         footer=(
             ("seed", str(comparison.settings.seed)),
-            *((name, f"{path} sha256:{sha256}") for name, path, sha256 in files if path is not None),
+            *((name, f"{path} {digest_words(sha256 or '')}") for name, path, sha256 in files if path is not None),
             ("rankscope", comparison.rankscope),
         ),
     )
@@ -160,9 +162,11 @@ def first_screen(comparison: Comparison, group: QueryGroup, *, with_figures: boo
     pairs, n_pairs = comparison.pairs_in_order(group), len(group.compared)
     if n_pairs > TOO_MANY_ROWS:
         reference = reference_of(comparison, group) if group.leaderboard else pairs[0].a
-        pairs = tuple(pair for pair in pairs if reference in (pair.a, pair.b))[:TOO_MANY_ROWS]
+        pairs = tuple(pair for pair in pairs if reference in (pair.a, pair.b))
+        which = f"the first {TOO_MANY_ROWS} of the {len(pairs):,}" if len(pairs) > TOO_MANY_ROWS else "those"
+        pairs = pairs[:TOO_MANY_ROWS]
         stored = "all of them are in the JSON record and the CSV table (-o FILE.csv)"
-        yield doc.Paragraph(f"Of {n_pairs:,} verdicts the table has those against {reference}; {stored}.")
+        yield doc.Paragraph(f"Of {n_pairs:,} verdicts the table has {which} against {reference}; {stored}.")
     table = verdict_table(comparison, group, pairs)
     yield doc.TableBlock(parts.in_group("Verdicts", group), table, folded=len(pairs) > MANY_ROWS)
     if any(part.requested for part in pairs[0].strata or ()):
@@ -418,7 +422,7 @@ def judged_signal(pair: PairResult) -> doc.Signal:
         return doc.Signal("Judgments", "note", f"{words} The others count as not relevant.")
     mark, outcome = CHECKED[check.strength]
     if check.strength == "stands":
-        outcome = f"{outcome} {wording.turning_words(pair.final_verdict.code, check)}"
+        outcome = f"{outcome} {wording.turning_words(pair.final_verdict.code, check, pair.bounds)}"
     return doc.Signal("Judgments", mark, f"{words} {outcome}")
 
 
@@ -529,9 +533,12 @@ def group_sections(
         title = parts.in_group("Notes on the verdicts", group)
         yield doc.Section(title, (doc.Bullets("", reasons),), folded=len(reasons) > MANY_REASONS)
     title = "Leaderboard" if comparison.baseline is None else "Means"
-    blocks: list[doc.Block] = [doc.TableBlock(title, leaderboard_table(comparison, group))]
+    is_short = not every_pair and len(group.leaderboard) > MANY_ROWS
+    board = leaderboard_table(comparison, group, most=SHORT_BOARD if is_short else None)
+    blocks: list[doc.Block] = [doc.TableBlock(title, board)]
     if not comparison.isolated_by:
-        blocks.append(doc.TableBlock("All measures", means_table(comparison, group)))
+        many = len(comparison.systems) > MANY_ROWS
+        blocks.append(doc.TableBlock("All measures", means_table(comparison, group), folded=many))
         if with_figures and 2 < len(comparison.systems) <= MANY_SYSTEMS:
             for kind in ("systems", "distribution"):
                 blocks += figures(kind, "comparison", comparison)
@@ -573,7 +580,10 @@ def sections_of_pairs(
         n = len(pairs) - len(detailed)
         left = f"{n:,} more pair{'s' * (n > 1)}" if detailed else counted(n, "pair")
         where = f"{left} {'is' if n == 1 else 'are'} in the tables above, and in full in the JSON record"
-        words = doc.Paragraph(f"{where}{'' if every_pair else '; --details prints them here'}.")
+        if len(pairs) > TOO_MANY_ROWS:
+            where = f"{left} are in full in the JSON record, and as a row each in the CSV table"
+        them = "them" if len(pairs) <= most else f"the first {most}"
+        words = doc.Paragraph(f"{where}{'' if every_pair else f'; --details prints {them} here'}.")
         yield doc.Section(parts.in_group("Other pairs" if detailed else "Pairs", group), (words,))
 
 
@@ -619,14 +629,14 @@ def scores_on(group: QueryGroup, run: RunScores, measure: str) -> Floats:
     return np.array([scores.get(query, math.nan) for query in group.query_ids])
 
 
-def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
-    """Return the systems, best mean first; where all pairs were compared, with ranks and marks by the verdicts."""
+def leaderboard_table(comparison: Comparison, group: QueryGroup, *, most: int | None = None) -> Table:
+    """Return the systems, best mean first, or the first of them; with ranks and marks by the verdicts on all pairs."""
     board = group.leaderboard
     by_verdict, best = comparison.baseline is None, best_systems(comparison, group)
     numbered = by_verdict and len(board) <= MANY_SYSTEMS
     place_of = {place.system: i for i, place in enumerate(board, 1)}
     rows = []
-    for i, place in enumerate(board, 1):
+    for i, place in enumerate(board[:most], 1):
         marks = sorted(place_of[name] for name in place.beats) if numbered else []
         rank = [Cell("-" if place.rank is None else str(place.rank))] if by_verdict else []
         interval = "-" if place.ci is None else f"[{place.ci.low:.4f}, {place.ci.high:.4f}]"
@@ -650,7 +660,9 @@ def leaderboard_table(comparison: Comparison, group: QueryGroup) -> Table:
         notes.append("superscripts: the systems that this one is better, or probably better, than")
     if not group.is_over_same_queries:
         notes.append(no_best_words([comparison.primary]))
-    if any(place.ci is None for place in board):
+    if len(rows) < len(board):
+        notes.append(f"the first {len(rows)} of {len(board)} systems; --details prints all of them")
+    if any(place.ci is None for place in board[:most]):
         notes.append("-: no interval, as there are too few queries or all of them score the same")
     return Table(header, rows, n_name_columns=len(header) - 3, notes=notes)
 

@@ -10,10 +10,6 @@ from rankscope.records import json_schema as schema_of
 from rankscope.report.table import Cell, Table
 
 
-def json_text(comparison: Comparison) -> str:
-    return comparison.to_json()
-
-
 def json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

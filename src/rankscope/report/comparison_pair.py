@@ -506,11 +506,12 @@ def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
             for doc in pair.settle[:SHOWN_DOCS]
         ]
         header = ["query", "id", "doc", "doc id", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
-        title = f"{counted(len(pair.settle), 'judgment')} that would settle who is ahead, best first"
+        n_docs = max(pair.n_settle or 0, len(pair.settle))
+        title = f"{counted(n_docs, 'judgment')} that would settle it for certain, best first"
         notes = []
         if len(pair.settle) > SHOWN_DOCS:
-            notes = [
-                f"the first {SHOWN_DOCS}; rankscope compare --settle FILE.csv writes all, to be judged and given back"
-            ]
+            written = "all" if n_docs == len(pair.settle) else f"the first {len(pair.settle):,}"
+            how = f"rankscope compare --settle FILE.csv writes {written}, to be judged and given back"
+            notes = [f"the first {SHOWN_DOCS}; {how}"]
         table = without_empty(Table(header, rows, n_name_columns=4, notes=notes), "id", "doc id")
         yield TableBlock(title, table)

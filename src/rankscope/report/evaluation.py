@@ -12,7 +12,7 @@ from rankscope._version import __version__
 from rankscope.errors import MeasureError, OptionError
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, is_over_same_queries, show
-from rankscope.printable import counted
+from rankscope.printable import counted, digest_words
 from rankscope.report.table import Cell, Table, transposed
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def notes(scores: Scores) -> Iterator[str]:
     unjudged = sorted(run.counts.unjudged / run.counts.retrieved for run in runs if run.counts.retrieved)
     docs = "no docs were retrieved"
     if unjudged:
-        docs = f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged"
+        docs = f"{span(map(percent, unjudged))} of the retrieved docs are unjudged"
     profile = f"; profile {scores.profile}" if scores.profile else ""
     yield (
         f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; {docs}{profile}"
@@ -273,6 +273,15 @@ def notes(scores: Scores) -> Iterator[str]:
         special = "; ".join(special_queries(run, scores.policies))
         if special:
             yield f"{run.name}: {special}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; what is not all is never said to be 100%, and what is not nothing never 0%."""
+    for digits in (0, 1):
+        words = f"{share:.{digits}%}"
+        if share in (0, 1) or float(words[:-1]) not in (0, 100):
+            return words
+    return "over 99.9%" if share > 0.5 else "under 0.1%"
 
 
 def read_as(scores: Scores) -> str:
@@ -341,7 +350,7 @@ def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
     """Yield what is needed to obtain a report again."""
     for name, origin in [("qrels", scores.qrels.origin), *((run.name, run.origin) for run in scores.values())]:
         if origin is not None:
-            yield name, f"{origin.path} sha256:{origin.sha256}"
+            yield name, f"{origin.path} {digest_words(origin.sha256)}"
     if formats := read_as(scores):
         yield "read as", formats
     if scores.policies:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from rankscope.experiment.history import (
-    SHOWN_CHANGES,
+from rankscope.experiment.history import SHOWN_CHANGES
+from rankscope.experiment.history_records import (
     History,
     HistoryPoint,
     LabelStep,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rankscope.judging.agreement import CountOf
 from rankscope.judging.opinions import (
+    LEVEL,
     SHOWN,
     ChoiceReport,
     FlagReport,
@@ -14,12 +15,13 @@ from rankscope.judging.opinions import (
     OpinionReport,
     PreferenceReport,
     ValueFlags,
-    interval_text,
-    percent_of,
+    clauses_of,
+    interval_name,
+    rate_text,
+    shown_difference,
     signed_points,
 )
 from rankscope.printable import counted
-from rankscope.records import or_nan
 from rankscope.report.agreement import NONE, NOTE_WIDTH, count_cell, number_cell, share_words
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import (
@@ -40,6 +42,9 @@ from rankscope.report.words import doc_cells, query_cells, shortened_cell, witho
 from rankscope.stats.interval import percent
 
 MOST_FACTS = 5
+UNIT = "in percentage points"
+EVEN = 0.5
+"""The win rate of two systems that are even."""
 SHOWN_WORDS = 5
 """Words of the notes in a row of a table."""
 
@@ -65,7 +70,9 @@ def answer_of(found: OpinionReport) -> VerdictBlock:
     ]
     pairs = (*found.preferences.pairs, *found.choices.pairs)
     mark: Mark = VERDICT_MARKS[pairs[0].code] if len({pair.code for pair in pairs}) == 1 else "note"
-    reason = " ".join([*(pair.evidence for pair in pairs), *(pair.text for pair in found.flags.pairs)])
+    flags = found.flags.pairs
+    by_flags = [f"By flags, {'; '.join(clauses_of(flags))}."] if flags else []
+    reason = " ".join([*(pair.evidence for pair in pairs), *by_flags, *(pair.evidence for pair in flags)])
     return VerdictBlock(found.headline, reason, mark, f"{found.task_name} · {' · '.join(said)}", found.details)
 
 
@@ -75,6 +82,8 @@ def facts_of(found: OpinionReport) -> Iterator[Fact]:
         yield Fact("Flagged", share_words(flags), f"{flags.n:,} of {counted(flags.of, 'look')} at a doc")
     for each in found.choices.systems if found.choices.n else ():
         rank = "never in its list" if each.median_rank is None else f"median rank {each.median_rank:g}"
+        if 0 < each.found.n < each.found.of:
+            rank += f" of the {each.found.n:,} in its list"
         context = f"{each.first.n:,} of {counted(each.first.of, 'choice')}; {rank}"
         yield Fact(f"{each.system} has the choice first", share_words(each.first), context)
 
@@ -83,31 +92,34 @@ def estimates_of(found: OpinionReport) -> Iterator[Block]:
     titles = {"preferences": "Better list", "choices": "Chosen doc ranked higher"}
     for kind, pairs in (("preferences", found.preferences.pairs), ("choices", found.choices.pairs)):
         if pairs:
-            yield Estimates(f"{titles[kind]}: win rate less a half", tuple(map(win_estimate, pairs)))
+            yield Estimates(f"{titles[kind]}: win rate less 50%, {UNIT}", tuple(map(win_estimate, pairs)))
     if found.flags.pairs:
-        yield Estimates("Flagged more often, in shares", tuple(map(flag_estimate, found.flags.pairs)))
+        yield Estimates(f"Flagged more often, {UNIT}", tuple(map(flag_estimate, found.flags.pairs)))
 
 
 def win_estimate(pair: OpinionPair) -> Estimate:
     """Return a win rate as its distance from a half, which is what is drawn around 0."""
-    name = f"{pair.b} against {pair.a} ({counted(pair.n_queries, 'query')})"
-    words = NONE if pair.rate is None else f"{percent_of(pair.rate)}{interval_text(pair)}"
-    rate, low, high = (None if value is None else value - 0.5 for value in (pair.rate, pair.low, pair.high))
-    short = NONE if pair.rate is None else percent_of(pair.rate)
-    if pair.low is not None and pair.high is not None:
-        short += f" [{percent_of(pair.low)}, {percent_of(pair.high)}]"
-    return Estimate(name, rate, low, high, words, VERDICT_MARKS[pair.code], pair.words, short)
+    return points_estimate(
+        pair, *(None if value is None else value - EVEN for value in (pair.rate, pair.low, pair.high))
+    )
 
 
 def flag_estimate(pair: OpinionPair) -> Estimate:
+    return points_estimate(pair, pair.rate, pair.low, pair.high)
+
+
+def points_estimate(pair: OpinionPair, share: float | None, low: float | None, high: float | None) -> Estimate:
+    """Return a difference of shares, drawn and said in percentage points."""
     name = f"{pair.b} against {pair.a} ({counted(pair.n_queries, 'query')})"
-    if pair.rate is None:
-        return Estimate(name, None, None, None, NONE, VERDICT_MARKS[pair.code], pair.words, NONE)
-    short = f"{signed_points(pair.rate)} points"
-    if pair.low is not None and pair.high is not None:
-        short += f" [{signed_points(pair.low)}, {signed_points(pair.high)}]"
-    words = f"{signed_points(pair.rate)} percentage points{interval_text(pair)}"
-    return Estimate(name, pair.rate, pair.low, pair.high, words, VERDICT_MARKS[pair.code], pair.words, short)
+    mark = VERDICT_MARKS[pair.code]
+    if share is None:
+        return Estimate(name, None, None, None, NONE, mark, pair.words, NONE)
+    words = short = signed_points(shown_difference(pair) if pair.kind == "flags" else share)
+    if low is not None and high is not None:
+        words += f" ({interval_name(pair)} {signed_points(low)} to {signed_points(high)})"
+        short += f" [{signed_points(low)}, {signed_points(high)}]"
+    value, *ends = (None if each is None else 100 * each for each in (share, low, high))
+    return Estimate(name, value, ends[0], ends[1], words, mark, pair.words, short)
 
 
 def sections_of(found: OpinionReport) -> Iterator[Section]:
@@ -117,7 +129,9 @@ def sections_of(found: OpinionReport) -> Iterator[Section]:
     if found.choices.n:
         yield Section("Rank of the chosen doc", (TableBlock("", choices_table(found.choices)),))
     if found.flags.share.of:
-        yield Section("Flags by rank and system", (TableBlock("", ranks_table(found.flags)),))
+        tables = [TableBlock("How often", rates_table(found.flags))] if found.flags.n_queries else []
+        tables.append(TableBlock("At which rank", ranks_table(found.flags)))
+        yield Section("Flags by system and rank", tuple(tables))
     if found.flags.share.n:
         yield from flag_sections(found.flags)
     if reading := tuple(reading_of(found)):
@@ -194,30 +208,41 @@ def choices_table(found: ChoiceReport) -> Table:
     return Table(header, rows, notes=notes, optional=tuple(f"rank {rank}" for rank in ranks[::-1]))
 
 
+def rates_table(flags: FlagReport) -> Table:
+    """Return the flag rates that are compared, and beside them the plain counts."""
+    rows = []
+    for each in flags.systems:
+        ends = NONE if each.interval is None else f"{rate_text(each.interval.low)} to {rate_text(each.interval.high)}"
+        rate = NONE if each.rate is None else rate_text(each.rate)
+        rows.append([Cell(each.system), Cell(rate), Cell(ends), count_cell(each.share)])
+    level = next((each.interval.level for each in flags.systems if each.interval is not None), None)
+    note = (
+        f"flag rate: the mean over the {counted(flags.n_queries, 'query')} of which raters looked at docs of every "
+        "system, each query counting the same; flagged of shown: a count over all queries, in which queries with more "
+        "docs and raters count more"
+    )
+    header = ["system", "flag rate", NONE if level is None else f"{percent(level)} CI", "flagged of shown"]
+    return Table(header, rows, notes=[note])
+
+
 def ranks_table(flags: FlagReport) -> Table:
     ranks = [each.rank for each in flags.by_rank]
     columns = [{each.rank: each.share for each in system.by_rank} for system in flags.systems]
     rows = [
         [
             Cell(f"{rank}", raw=str(rank)),
-            count_cell(flags.by_rank[i].share),
             *(count_cell(of[rank]) if rank in of else Cell(NONE) for of in columns),
+            count_cell(flags.by_rank[i].share),
         ]
         for i, rank in enumerate(ranks)
     ]
     n, of = sum(each.share.n for each in flags.by_rank), sum(each.share.of for each in flags.by_rank)
-    total = [Cell("all"), count_cell(CountOf(n, of)), *(count_cell(system.share) for system in flags.systems)]
-    rate = [Cell("rate"), Cell(percent_of(n / of) if of else NONE)]
-    for system in flags.systems:
-        share, interval = system.share, system.interval
-        ends = "" if interval is None else f" [{percent_of(interval.low)}, {percent_of(interval.high)}]"
-        rate.append(Cell(f"{percent_of(or_nan(share.value))}{ends}" if share.of else NONE))
-    notes = ["a doc counts once for each rater who looked at it, at the rank that each system has it at"]
-    level = next((system.interval.level for system in flags.systems if system.interval is not None), None)
-    if level is not None:
-        notes.append(f"in brackets: the {percent(level)} interval, with queries as units")
-    header = ["rank", "all systems", *(system.system for system in flags.systems)]
-    return Table(header, [*rows, total, rate], notes=notes)
+    total = [Cell("all"), *(count_cell(system.share) for system in flags.systems), count_cell(CountOf(n, of))]
+    note = (
+        "flagged of shown: a doc counts once for each rater who looked at it, at the rank that each system has it at; "
+        "so the lists together count a doc of two systems twice"
+    )
+    return Table(["rank", *(system.system for system in flags.systems), "lists together"], [*rows, total], notes=[note])
 
 
 def notes_table(counts: Sequence[NoteCount], what: str) -> Table:
@@ -265,9 +290,19 @@ def reading_of(found: OpinionReport) -> Iterator[str]:
             "interval and its verdict come from the comparison of two systems by the share of each query that they won."
         )
     if max(map(len, (found.choices.pairs, found.preferences.pairs, found.flags.pairs))) > 1:
-        yield "With several pairs of systems, intervals are wider, so that those of choices hold together, and so on."
+        yield several_words(found)
     if found.flags.share.of:
         yield (
-            "A flag rate is over docs that raters graded or flagged; where whole lists are judged, over all docs of "
-            "the queries that a rater judged."
+            "Flags are counted among docs that raters graded or flagged; where whole lists are judged, among all docs "
+            "of the queries that a rater judged. What two systems differ by is the difference of their flag rates."
         )
+
+
+def several_words(found: OpinionReport) -> str:
+    """Say what is compared, and what simultaneous means."""
+    n = max(map(len, (found.choices.pairs, found.preferences.pairs, found.flags.pairs)))
+    each = f"{100 * (1 - (1 - LEVEL) / n):.4g}%"
+    return (
+        "Flags, choices and preferences each compare every two systems that they say something of. The intervals of "
+        f"one kind hold together at {percent(LEVEL)} (simultaneous): of {n} pairs each is one of {each}."
+    )

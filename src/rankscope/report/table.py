@@ -15,7 +15,7 @@ from rankscope.printable import printable
 
 _GAP = "   "
 BEST = "bold green"
-MARKED = "marked as best"
+MARKED = "marked"
 """How a note begins that says what is marked in its table, where that is not the best value alone."""
 
 

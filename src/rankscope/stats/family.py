@@ -4,25 +4,33 @@ If two systems were alike, each unit's difference could as well have had the oth
 flipped, the same for all pairs, and the largest t of the family is noted each time (max t; Westfall & Young 1993). The
 quantile of these maxima is the one critical value from which verdict, interval and p-value of every pair follow. With a
 single pair it is that pair's own permutation test.
+
+Flips are tried some at a time, by as many threads as there are cores; units lie in blocks whose sums are added in their
+order (`rng.py`). So the numbers are the same for any number of threads, and neither the flips of all units nor those of
+all pairs are ever held together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from rankscope.arrays import Floats
+from rankscope.arrays import Bools, Floats
+from rankscope.native import n_threads
 from rankscope.records import Record
 from rankscope.registry import Entry, Registry
-from rankscope.stats.rng import SignFlips, chunks
-from rankscope.stats.units import NO_SPREAD, Moments, UnitSums, t_squared_of
+from rankscope.stats.rng import SignFlips
+from rankscope.stats.units import COLUMNS_AT_ONCE, NO_SPREAD, AnyColumns, Moments, UnitSums, t_squared_of
 
 SLACK = 1e-9
 """A t must exceed the critical value by this share, so that rounding decides nothing; a t below it is 0."""
-COLUMNS_AT_ONCE = 256
+WORTH_A_THREAD = 1 << 22
+"""Fewer sums under flips than this are found sooner by one thread."""
+Given = TypeVar("Given")
+Found = TypeVar("Found")
 
 
 class FamilyResult(Record, eq=False):
@@ -66,32 +74,43 @@ def p_values(sorted_maxima: Floats, t_squared: Floats) -> Floats:
 
 
 def joint_test(
-    units: UnitSums, pairs: Moments | None = None, *, alpha: float, n_resamples: int, seed: int
+    units: AnyColumns,
+    pairs: Moments | None = None,
+    *,
+    alpha: float,
+    n_resamples: int,
+    seed: int,
+    threads: int | None = None,
 ) -> FamilyResult:
     """Return max t over all columns; with the moments of `pairs` columns are systems, the family all pairs of them.
 
-    All systems must then have scores on the same units: one product of flips and systems serves all pairs.
+    All systems must then have scores on the same units: one product of flips and systems serves all pairs. The numbers
+    do not depend on `threads`, by default one per core.
     """
-    taking_part = units.sizes.any(axis=1)
-    units = UnitSums(units.sums[taking_part], units.sizes[taking_part], units.plain)
     moments = pairs or units.moments()
-    flips = SignFlips(len(units.sums), n_resamples, seed)
+    taking_part = units_taking_part(units)
+    flips = SignFlips(int(taking_part.sum()), n_resamples, seed)
     counts = np.unique(moments.n_units)
-    n = counts[0] if units.plain and len(counts) == 1 and counts[0] > 1 else None
-    statistic = t_squared_of if n is None else squared_by_squares
-    observed = statistic(moments, moments.total, moments.cross)
-    largest, reached = np.zeros(flips.n_flips), np.zeros(len(observed))
-    for rows, columns, totals, cross in (flipped_pairs if pairs else flipped_columns)(units, flips):
-        values = statistic(moments.of(columns), totals, cross)
-        np.maximum(largest[rows], values.max(axis=1, initial=0.0), out=largest[rows])
-        reached[columns] += np.count_nonzero(values >= observed[columns] * (1 - 2 * SLACK) - SLACK**2, axis=0)
+    observed = t_squared_of(moments, moments.total, moments.cross)
+    largest, reached = np.zeros(flips.n_flips), np.zeros(len(moments.total))
+    n = None
+    whole: Iterable[tuple[slice, AnyColumns]] = [(slice(0, len(observed)), units)]
+    for some, part in units.parts(COLUMNS_AT_ONCE) if pairs is None else whole:
+        inside = part_of(part, taking_part)
+        n = counts[0] if inside.plain and len(counts) == 1 and counts[0] > 1 else None
+        trial = FlipTrial(inside, moments.of(some), flips, is_of_systems=pairs is not None, n_equal=n)
+        tasks = flips.chunks(inside.n_columns)
+        n_sums = flips.n_flips * len(trial.moments.total)
+        for patterns, (maxima, counted) in zip(tasks, spread_out(trial.run, tasks, n_sums, threads), strict=True):
+            np.maximum(largest[patterns], maxima, out=largest[patterns])
+            reached[some] += counted
     if n is not None:
         rest = 1 - largest / n
         with np.errstate(divide="ignore"):
             largest = largest * (n - 1) / n / np.where(rest > NO_SPREAD, rest, 0.0)
     largest.sort()
     return FamilyResult(
-        p=np.where(moments.moves, p_values(largest, moments.t_squared), 1.0),
+        p=np.where(moments.moves, p_values(largest, observed), 1.0),
         p_alone=np.where(moments.moves, (1 + reached) / (flips.n_flips + 1), 1.0),
         critical=np.full(len(observed), critical_value(largest, alpha)),
         critical_equivalence=np.full(len(observed), critical_value(largest, 2 * alpha)),
@@ -101,64 +120,109 @@ def joint_test(
     )
 
 
+def units_taking_part(units: AnyColumns) -> Bools:
+    """Tell which units any column has."""
+    parts = [part.sizes.any(axis=1) for _, part in units.parts(COLUMNS_AT_ONCE)]
+    return np.logical_or.reduce(parts) if parts else np.zeros(0, dtype=np.bool_)
+
+
+def part_of(units: AnyColumns, taking_part: Bools) -> UnitSums:
+    """Return columns on the units that take part, in the layout in which they are multiplied."""
+    part = units.columns(slice(0, units.n_columns))
+    sums, sizes = (np.ascontiguousarray(values[taking_part]) for values in (part.sums, part.sizes))
+    return UnitSums(sums, sizes, part.plain)
+
+
+def spread_out(
+    work: Callable[[Given], Found], tasks: Iterable[Given], n_sums: int, threads: int | None
+) -> Iterator[Found]:
+    """Yield what is found of every task, in their order, by several threads where that is worth it."""
+    at_once = n_threads(threads) if threads or n_sums >= WORTH_A_THREAD else 1
+    if at_once == 1:
+        yield from map(work, tasks)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(at_once) as pool:
+        yield from pool.map(work, tasks)
+
+
+class FlipTrial(Record, eq=False):
+    """What some flips do to columns, or to all pairs of them: pure, so that any thread may find it."""
+
+    units: UnitSums
+    moments: Moments
+    flips: SignFlips
+    is_of_systems: bool
+    n_equal: float | None
+    """How many units of size 1 every column has, where all have as many."""
+
+    def run(self, patterns: slice) -> tuple[Floats, Floats]:
+        """Return the largest square of t of each flip, and in how many flips each column reaches what is observed.
+
+        With `n_equal` it is not the square of t, but what puts flips into the same order and is quicker to compute.
+        """
+        statistic = t_squared_of if self.n_equal is None else squared_by_squares
+        observed = statistic(self.moments, self.moments.total, self.moments.cross)
+        least = observed * (1 - 2 * SLACK) - SLACK**2
+        largest, reached = np.zeros(patterns.stop - patterns.start), np.zeros(len(observed))
+        for columns, totals, cross in self.parts(patterns):
+            values = statistic(self.moments.of(columns), totals, cross)
+            np.maximum(largest, values.max(axis=1, initial=0.0), out=largest)
+            reached[columns] = np.count_nonzero(values >= least[columns], axis=0)
+        return largest, reached
+
+    def parts(self, patterns: slice) -> Iterator[Part]:
+        units, flips = self.units, self.flips
+        totals = flips.sums(units.sums, patterns)
+        cross = totals if units.plain else flips.sums(units.sums * units.sizes, patterns)
+        return all_pairs_of(totals, cross) if self.is_of_systems else iter([(slice(0, totals.shape[1]), totals, cross)])
+
+
 def squared_by_squares(moments: Moments, total: Floats, _: Floats) -> Floats:
     """Return what puts flips of equally many units of size 1 into the order of t, and is quicker to compute."""
     inverse = np.divide(1.0, moments.squares, out=np.zeros_like(moments.squares), where=moments.squares > 0)
     return np.asarray(total * total * inverse)
 
 
-Part: TypeAlias = tuple[slice, slice, Floats, Floats]
-"""Which flips, which columns, and the totals and cross sums of these flips in these columns."""
+Part: TypeAlias = tuple[slice, Floats, Floats]
+"""Which columns, and the totals and cross sums of some flips in them."""
 
 
-def flipped_columns(units: UnitSums, flips: SignFlips) -> Iterator[Part]:
-    """Yield the flipped sums of every column, some columns at a time."""
-    for start in range(0, units.sums.shape[1], COLUMNS_AT_ONCE):
-        columns = slice(start, min(start + COLUMNS_AT_ONCE, units.sums.shape[1]))
-        sums = units.sums[:, columns]
-        totals = flips.sums(sums)
-        cross = totals if units.plain else flips.sums(sums * units.sizes[:, columns])
-        yield slice(0, flips.n_flips), columns, totals, cross
-
-
-def flipped_pairs(units: UnitSums, flips: SignFlips) -> Iterator[Part]:
+def all_pairs_of(totals: Floats, cross: Floats) -> Iterator[Part]:
     """Yield the flipped sums of all pairs of systems: differences of the systems' own flipped sums."""
-    n_systems = units.sums.shape[1]
-    totals = flips.sums(units.sums)
-    cross = totals if units.plain else flips.sums(units.sums * units.sizes)
-    for start, stop in chunks(flips.n_flips, n_systems):
-        rows, first = slice(start, stop), 0
-        for i in range(n_systems - 1):
-            columns = slice(first, first + n_systems - 1 - i)
-            difference = totals[rows, i + 1 :] - totals[rows, i : i + 1]
-            crossed = difference if units.plain else cross[rows, i + 1 :] - cross[rows, i : i + 1]
-            yield rows, columns, difference, crossed
-            first = columns.stop
+    n_systems, first = totals.shape[1], 0
+    for i in range(n_systems - 1):
+        columns = slice(first, first + n_systems - 1 - i)
+        difference = totals[:, i + 1 :] - totals[:, i : i + 1]
+        crossed = difference if cross is totals else cross[:, i + 1 :] - cross[:, i : i + 1]
+        yield columns, difference, crossed
+        first = columns.stop
 
 
-def separate_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
+def separate_tests(units: AnyColumns, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
     """Return the test of each column by its own flips; columns with few units have all of theirs tried."""
     moments = units.moments()
-    n_columns = units.sums.shape[1]
-    p, critical, narrow = np.ones(n_columns), np.full(n_columns, math.nan), np.full(n_columns, math.nan)
+    p, critical, narrow = (np.full(units.n_columns, value) for value in (1.0, math.nan, math.nan))
     exact = np.array([SignFlips(int(n), n_resamples, seed).is_exact for n in moments.n_units.tolist()], dtype=np.bool_)
     for i in np.flatnonzero(exact & moments.moves).tolist():
         alone = joint_test(units.column(i), alpha=alpha, n_resamples=n_resamples, seed=seed)
         p[i], critical[i], narrow[i] = alone.p[0], alone.critical[0], alone.critical_equivalence[0]
     drawn = np.flatnonzero(~exact & moments.moves)
-    random = units.columns(drawn)
-    own = random.moments()
-    observed = own.t_squared
-    for _, columns, totals, cross in flipped_columns(random, SignFlips(len(random.sums), n_resamples, seed)):
-        squared = np.sort(t_squared_of(own.of(columns), totals, cross), axis=0)
-        for j, place in enumerate(range(columns.start, columns.stop)):
-            i = drawn[place]
-            p[i] = p_values(squared[:, j], observed[place : place + 1])[0]
+    for start in range(0, len(drawn), COLUMNS_AT_ONCE):
+        chosen = drawn[start : start + COLUMNS_AT_ONCE]
+        some = units.columns(chosen)
+        own, flips = some.moments(), SignFlips(len(some.sums), n_resamples, seed)
+        totals = flips.sums(some.sums)
+        cross = totals if some.plain else flips.sums(some.sums * some.sizes)
+        squared = np.sort(t_squared_of(own, totals, cross), axis=0)
+        for j, i in enumerate(chosen.tolist()):
+            p[i] = p_values(squared[:, j], own.t_squared[j : j + 1])[0]
             critical[i], narrow[i] = (critical_value(squared[:, j], level) for level in (alpha, 2 * alpha))
     return FamilyResult(p, p, critical, narrow, 1, n_resamples, is_exact=bool(exact.all()))
 
 
-def bonferroni_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
+def bonferroni_tests(units: AnyColumns, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
     """Return Student's t of every column, alpha shared equally between those that differ at all."""
     from scipy.special import stdtr, stdtrit
 
@@ -182,9 +246,9 @@ class Correction(Record, eq=False):
     """A way to keep the error rate of several comparisons: what tests them, and what the results are called."""
 
     test: Callable[..., FamilyResult]
-    """Takes a function that returns sums of differences by unit, a column per pair, as these are many; sums of scores
-    by unit, a column per system, with the moments of the pairs, where these are all pairs of the systems on the same
-    queries, else None; and alpha, n_resamples and seed by name."""
+    """Takes a function that returns sums of differences by unit, a column per pair, made when they are needed, as these
+    are many; sums of scores by unit, a column per system, with the moments of the pairs, where these are all pairs of
+    the systems on the same queries, else None; and alpha, n_resamples and seed by name."""
     interval_method: str
     p_method: str
     simultaneous: bool

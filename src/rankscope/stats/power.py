@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
+import numpy as np
+
+from rankscope.arrays import Bools, Floats
 from rankscope.errors import OptionError
 from rankscope.records import Record
 
@@ -72,6 +75,52 @@ def queries_needed(difference: float, spread: float, *, alpha: float = ALPHA, po
     return fewest(
         lambda n: can_reach(n, alpha) and power_of(difference, spread, n, alpha=alpha) >= power, near=by_normal
     )
+
+
+def queries_needed_each(difference: float, spreads: Floats, *, alpha: float = ALPHA, power: float = POWER) -> Floats:
+    """Return `queries_needed` of each of many spreads, found together; NaN where no real number of queries would do.
+
+    It is undefined, too, where nothing varies.
+    """
+    from scipy.special import nctdtr, ndtri, stdtrit
+
+    check(alpha=alpha, power=power, difference=difference)
+    found = np.full(len(spreads), math.nan)
+    places = np.flatnonzero(np.isfinite(spreads) & (spreads > 0))
+    z = float(ndtri(1 - alpha / 2))
+    # as of a normal distribution; that of t takes about z² / 2 more
+    near = ((z + max(float(ndtri(power)), 0.0)) * spreads[places] / abs(difference)) ** 2 + z * z / 2
+    places, near = places[near < _TOO_MANY], near[near < _TOO_MANY]
+
+    def enough(n: Floats, spread: Floats) -> Bools:
+        df, shift = n - 1, abs(difference) / (spread / np.sqrt(n))
+        critical = stdtrit(df, 1 - alpha / 2)
+        missed, wrong_side = (np.nan_to_num(nctdtr(df, shift, end)) for end in (critical, -critical))
+        return np.asarray((np.exp2(1 - n) <= alpha * (1 + 1e-9)) & (1 - missed + wrong_side >= power))
+
+    spread, high = spreads[places], np.maximum(2.0, np.ceil(near))
+    low, step = high - 1, np.ones(len(places))
+    lacking = np.flatnonzero(~enough(high, spread))
+    while len(lacking):
+        low[lacking], high[lacking] = high[lacking], high[lacking] + step[lacking]
+        step[lacking] *= 2
+        lacking = lacking[high[lacking] <= _TOO_MANY]
+        lacking = lacking[~enough(high[lacking], spread[lacking])]
+    down = np.flatnonzero((low >= 2) & (high <= _TOO_MANY))
+    down = down[enough(low[down], spread[down])]
+    while len(down):
+        high[down], low[down] = low[down], np.maximum(1.0, low[down] - step[down])
+        step[down] *= 2
+        down = down[low[down] >= 2]
+        down = down[enough(low[down], spread[down])]
+    between = np.flatnonzero(high - low > 1)
+    while len(between):
+        middle = np.floor((low[between] + high[between]) / 2)
+        yes = enough(middle, spread[between])
+        high[between], low[between] = np.where(yes, middle, high[between]), np.where(yes, low[between], middle)
+        between = between[high[between] - low[between] > 1]
+    found[places] = np.where(high <= _TOO_MANY, high, math.nan)
+    return found
 
 
 def fewest(enough: Callable[[int], bool], *, near: float = 2) -> Plan:

@@ -73,28 +73,43 @@ class SignFlips(Record):
         """How many patterns there are, the unflipped one not counted."""
         return (1 << self.n) - 1 if self.is_exact else self.n_resamples
 
-    def bits(self, block: int) -> NDArray[np.uint8]:
-        """Return the signs of one block of units, packed eight to a byte: patterns x bytes."""
-        if self.is_exact:
-            return np.arange(1, 1 << self.n, dtype="<u8").view(np.uint8).reshape(-1, _BYTE)
-        words = -(-min(UNIT_BLOCK, self.n - block * UNIT_BLOCK) // _WORD)
-        drawn = stream(self.seed, "sign flip", block).bit_generator.random_raw(self.n_resamples * words)
-        return drawn.astype("<u8", copy=False).view(np.uint8).reshape(self.n_resamples, -1)
+    def chunks(self, n_columns: int) -> list[slice]:
+        """Return which patterns to try together, so that no more than CHUNK sums are held; products keep their shape.
 
-    def sums(self, columns: Floats) -> Floats:
-        """Return the sums of each column (units x columns) under every pattern: patterns x columns."""
-        total = np.zeros((self.n_flips, columns.shape[1]))
+        They stay the same for any number of threads, and what is found does not depend on them.
+        """
+        at_once = FLIPS_AT_ONCE * max(1, CHUNK // max(1, n_columns) // FLIPS_AT_ONCE)
+        return [slice(start, min(start + at_once, self.n_flips)) for start in range(0, self.n_flips, at_once)]
+
+    def bits(self, block: int, patterns: slice | None = None) -> NDArray[np.uint8]:
+        """Return the signs of one block of units, packed eight to a byte: patterns x bytes."""
+        first, stop, _ = (patterns or slice(None)).indices(self.n_flips)
+        if self.is_exact:
+            return np.arange(1 + first, 1 + stop, dtype="<u8").view(np.uint8).reshape(-1, _BYTE)
+        words = -(-min(UNIT_BLOCK, self.n - block * UNIT_BLOCK) // _WORD)
+        generator = stream(self.seed, "sign flip", block).bit_generator
+        generator.advance(first * words)  # type: ignore[attr-defined]  # every pattern takes as many words
+        drawn = generator.random_raw((stop - first) * words)
+        return drawn.astype("<u8", copy=False).view(np.uint8).reshape(stop - first, -1)
+
+    def sums(self, columns: Floats, patterns: slice | None = None) -> Floats:
+        """Return the sums of each column (units x columns) under every pattern, or some: patterns x columns."""
+        first, stop, _ = (patterns or slice(None)).indices(self.n_flips)
+        total = np.zeros((stop - first, columns.shape[1]))
         for block, start in enumerate(range(0, self.n, UNIT_BLOCK)):
-            values = columns[start : start + UNIT_BLOCK]
-            bits = self.bits(block)
-            if columns.shape[1] <= FEW_COLUMNS:
-                for j in range(columns.shape[1]):
-                    total[:, j] += _looked_up(bits, values[:, j])
-                continue
-            for first in range(0, self.n_flips, FLIPS_AT_ONCE):
-                rows = slice(first, first + FLIPS_AT_ONCE)
-                total[rows] += _signs_of(bits[rows], len(values)) @ values
+            self.add_block(total, block, columns[start : start + UNIT_BLOCK], patterns)
         return total
+
+    def add_block(self, total: Floats, block: int, values: Floats, patterns: slice | None = None) -> None:
+        """Add the sums of one block of units; whoever adds them in the order of the blocks has the same sums."""
+        bits = self.bits(block, patterns)
+        if values.shape[1] <= FEW_COLUMNS:
+            for j in range(values.shape[1]):
+                total[:, j] += _looked_up(bits, values[:, j])
+            return
+        for first in range(0, len(bits), FLIPS_AT_ONCE):
+            rows = slice(first, first + FLIPS_AT_ONCE)
+            total[rows] += _signs_of(bits[rows], len(values)) @ values
 
 
 def _signs_of(bits: NDArray[np.uint8], n: int) -> Floats:

@@ -6,13 +6,15 @@ Everything that is said of a difference counts units: flips, standard errors, in
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.errors import OptionError
 from rankscope.records import Record
+from rankscope.stats.rng import UNIT_BLOCK
 
 SAME = 1e-12
 """Scores that differ by less than this, relative to the larger one or to 1, are equal: the rest is rounding."""
@@ -32,6 +34,19 @@ def sums_by_member(values: Floats, member: Ints) -> Floats:
     sums = np.zeros((int(member.max(initial=-1)) + 1, *values.shape[1:]))
     np.add.at(sums, member, values)
     return sums
+
+
+def sums_in_blocks(values: Floats) -> Floats:
+    """Return the sum of each column (units x columns): sums of blocks of units, added in the order of the blocks.
+
+    So it is the same to the last bit wherever blocks are summed, and whichever columns stand beside it.
+    """
+    # the units of a column lie side by side: numpy then adds them in the same order however many columns there are
+    columns = np.asfortranarray(values)
+    total = np.zeros(values.shape[1])
+    for start in range(0, len(values), UNIT_BLOCK):
+        total += columns[start : start + UNIT_BLOCK].sum(axis=0)
+    return total
 
 
 class Units(Record, eq=False):
@@ -92,6 +107,10 @@ class UnitSums(Record, eq=False):
     weighted: bool = False
     """Whether sizes are weights, not numbers of queries."""
 
+    @property
+    def n_columns(self) -> int:
+        return int(self.sums.shape[1])
+
     def columns(self, chosen: slice | Ints) -> UnitSums:
         return UnitSums(self.sums[:, chosen], self.sizes[:, chosen], self.plain, self.weighted)
 
@@ -100,15 +119,54 @@ class UnitSums(Record, eq=False):
         inside = self.sizes[:, i] > 0
         return UnitSums(self.sums[inside, i : i + 1], self.sizes[inside, i : i + 1], self.plain, self.weighted)
 
+    def parts(self, at_once: int) -> Iterator[tuple[slice, UnitSums]]:
+        """Yield some columns at a time, and which these are."""
+        for columns in slices(self.n_columns, at_once):
+            yield columns, self.columns(columns)
+
     def moments(self) -> Moments:
         return Moments(
-            n_units=(self.sizes > 0).sum(axis=0).astype(np.float64),
-            total=self.sums.sum(axis=0),
-            size=self.sizes.sum(axis=0),
-            squares=(self.sums**2).sum(axis=0),
-            cross=(self.sums * self.sizes).sum(axis=0),
-            size_squares=(self.sizes**2).sum(axis=0),
+            n_units=np.count_nonzero(self.sizes > 0, axis=0).astype(np.float64),
+            total=sums_in_blocks(self.sums),
+            size=sums_in_blocks(self.sizes),
+            squares=sums_in_blocks(self.sums**2),
+            cross=sums_in_blocks(self.sums * self.sizes),
+            size_squares=sums_in_blocks(self.sizes**2),
         )
+
+
+class UnitColumns(Record, eq=False):
+    """Sums by unit of very many columns, which are made when they are needed and never held all at once."""
+
+    n_columns: int
+    make: Callable[[slice | Ints], UnitSums]
+    known: Moments | None = None
+    """The moments of all columns, where these are known."""
+
+    def columns(self, chosen: slice | Ints) -> UnitSums:
+        return self.make(chosen)
+
+    def column(self, i: int) -> UnitSums:
+        """Return one column on the units that take part in it."""
+        return self.make(slice(i, i + 1)).column(0)
+
+    def parts(self, at_once: int) -> Iterator[tuple[slice, UnitSums]]:
+        """Yield some columns at a time, and which these are."""
+        for columns in slices(self.n_columns, at_once):
+            yield columns, self.make(columns)
+
+    def moments(self) -> Moments:
+        return self.known or Moments.joined([part.moments() for _, part in self.parts(COLUMNS_AT_ONCE)])
+
+
+COLUMNS_AT_ONCE = 256
+"""Columns that are made, and multiplied, at once."""
+AnyColumns: TypeAlias = UnitSums | UnitColumns
+
+
+def slices(n: int, at_once: int) -> Iterator[slice]:
+    for start in range(0, n, at_once):
+        yield slice(start, min(start + at_once, n))
 
 
 class Moments(Record, eq=False):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import math
 import os
 import re
 import sqlite3
@@ -29,6 +30,10 @@ from rankscope.records import Record
 from rankscope.store.schema import SCHEMA_VERSION, meta, metadata
 from rankscope.store_file import FILE, FOLDER, VARIABLE, nearest_store
 
+CONNECTIONS = 16
+"""So many connections stay open: to open one takes longer than most of what is asked by it."""
+PING_S = 1.0
+"""A connection that rested longer is asked whether its server is still there, before anything else is."""
 BUSY_S = 10
 """How long a writer waits for another one."""
 MIGRATION_S = 600
@@ -120,8 +125,24 @@ def postgres_engine(url: str, *, timeout_s: float) -> sa.Engine:
             "a store in PostgreSQL needs the package psycopg", hint="pip install 'rankscope[postgres]'"
         ) from None
     engine = sa.create_engine(
-        url, pool_pre_ping=True, pool_timeout=timeout_s, connect_args={"connect_timeout": max(2, round(timeout_s))}
+        url,
+        pool_size=CONNECTIONS,
+        max_overflow=CONNECTIONS,
+        pool_timeout=timeout_s,
+        connect_args={"connect_timeout": max(2, round(timeout_s))},
     )
+
+    @sa.event.listens_for(engine, "checkin")
+    def note(_: object, record: Any) -> None:
+        record.info["used"] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkout")
+    def ask(connection: Any, record: Any, _: object) -> None:
+        if time.monotonic() - record.info.get("used", math.inf) > PING_S:
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error as error:
+                raise sa.exc.InvalidatePoolError from error  # all of them are opened again
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
@@ -141,7 +162,9 @@ def sqlite_engine(path: Path, *, read_only: bool, timeout_s: float) -> sa.Engine
         return sqlite3.connect(address, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False)
 
     # a thread that waits for its turn to write keeps its connection, so there may be as many as there are threads
-    engine = sa.create_engine("sqlite://", creator=open_file, poolclass=sa.QueuePool, max_overflow=-1)
+    engine = sa.create_engine(
+        "sqlite://", creator=open_file, poolclass=sa.QueuePool, pool_size=CONNECTIONS, max_overflow=-1
+    )
 
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:

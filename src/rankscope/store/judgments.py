@@ -111,7 +111,7 @@ class JudgmentTable:
     def newest(self, task: str) -> int:
         """Return the number of the newest judgment of a task, 0 where there is none."""
         wanted = sa.select(sa.func.max(judgment.c.id)).where(judgment.c.task == task)
-        with self.store.reading() as connection:
+        with self.store.glancing() as connection:
             return int(connection.execute(wanted).scalar_one() or 0)
 
     def current(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankscope.data.judgments import is_duration, stamp_problem
 from rankscope.data.tasks import Preference
 from rankscope.errors import InputError
 from rankscope.records import Record, from_builtins, replace, to_builtins
@@ -68,14 +68,12 @@ def preference_state(each: Preference) -> str:
 
 def preference_problem(each: Preference) -> str:
     """Return what a preference says that it cannot say; empty where it is fine."""
-    try:
-        uuid.UUID(each.uuid)
-        if each.at is not None:
-            datetime.fromisoformat(each.at)
-    except ValueError:
-        return f"its uuid is {each.uuid!r} and its time {each.at!r}; one of them cannot be read"
-    if not each.query or each.left == each.right:
-        return "it names no query, or the same list twice"
+    if problem := stamp_problem(each.uuid, each.at):
+        return problem
+    if each.seconds is not None and not is_duration(each.seconds):
+        return f"it took {each.seconds:g} seconds, which is no time"
+    if not each.query or not each.left or not each.right or each.left == each.right:
+        return "it names no query, fewer than two lists, or the same list twice"
     if (each.value is None) == (each.status == "ok"):
         return f"its value is {each.value}, and its status {each.status}"
     if each.value is not None and not -2 <= each.value <= 2:

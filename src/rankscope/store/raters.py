@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -55,13 +56,14 @@ class RaterTable:
         """As `by_token`, with the task."""
         if len(token) > LONGEST_TOKEN:
             return None
-        wanted = sa.select(rater_table).where(rater_table.c.token_sha256 == text_sha256(token))
-        with self.store.reading() as connection:
-            row = connection.execute(wanted).first()
-            if row is None:
-                return None
-            task = connection.execute(sa.select(task_table).where(task_table.c.id == row.task_id)).one()
-        return rater_of(row), task_of(task)
+        of_task = [column.label(f"of_task_{column.name}") for column in task_table.c]
+        wanted = sa.select(rater_table, *of_task).join(task_table)
+        with self.store.glancing() as connection:
+            row = connection.execute(wanted.where(rater_table.c.token_sha256 == text_sha256(token))).first()
+        if row is None:
+            return None
+        own = {column.name: getattr(row, f"of_task_{column.name}") for column in task_table.c}
+        return rater_of(row), task_of(SimpleNamespace(**own))
 
     def list(self, task: Task) -> tuple[TaskRater, ...]:
         """Return all raters of a task, also those who were revoked, as they were invited."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from msgspec import field
 
 from rankscope.data.asked_queries import AskedQueries
 from rankscope.data.run import Run
+from rankscope.data.sharded import QueryBlock, ShardedSource
 from rankscope.data.sources import Origin, RowsSource
 from rankscope.errors import InputError, UnknownNameError, did_you_mean
 from rankscope.io.ids import byte_order
+from rankscope.io.shards import ROW_BYTES
 from rankscope.printable import counted
 from rankscope.records import Record, from_builtins, to_builtins
 from rankscope.store.blobs import get_blob, insert_if_new, put_blob, row_dict
@@ -144,11 +147,60 @@ class StoredRun(Record, kw_only=True):
         return f"{self.system} of {self.started[:16].replace('T', ' ')} ({which})"
 
 
+ROW_IN_MEMORY = 250
+"""How many bytes a row takes, with texts of its own for query and doc."""
+
+
 class StoredSource(RowsSource, eq=False):
     """The rows of a stored run, for `Run`; the kernel reads them as it reads any rows."""
 
     origin: Origin
     asked: AskedQueries
+
+
+class StoredParts(ShardedSource):
+    """The rows of a stored run, a block of queries after the other."""
+
+    stored: StoredSource
+
+    def __init__(self, path: str, blocks: Sequence[QueryBlock]) -> None:
+        super().__init__(path)
+        self.blocks = blocks
+
+    def cut(self, target_bytes: int, *, table_share: float = 1.0) -> list[Any]:  # noqa: ARG002 (they are cut already)
+        """Return the blocks."""
+        return list(self.blocks)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(block.size for block in self.blocks)
+
+    @property
+    def origin(self) -> Origin:
+        return self.stored.origin
+
+    @property
+    def asked(self) -> AskedQueries:
+        return self.stored.asked
+
+
+def blocks_of(columns: RunColumns, stored: StoredRun, most_rows: int) -> list[QueryBlock]:
+    """Return the queries of a run in blocks of about so many rows; those that are answered with nothing come last."""
+    blocks, block, n_rows = [], list[str](), 0
+    for query, n in zip(
+        (*columns.queries, *columns.empty), (*columns.counts.tolist(), *(0 for _ in columns.empty)), strict=True
+    ):
+        if block and n_rows + n > most_rows:
+            blocks.append((block, n_rows))
+            block, n_rows = [], 0
+        block.append(query)
+        n_rows += n
+    blocks.append((block, n_rows))
+    where = f"run {stored.number} of the store"
+    return [
+        QueryBlock(f"{where} (from query {queries[0]!r})", n * ROW_BYTES, partial(columns.rows, frozenset(queries)))
+        for queries, n in blocks
+    ]
 
 
 def latency_bytes(latencies: Mapping[str, float]) -> bytes:
@@ -312,6 +364,17 @@ class RunTable:
         origin = Origin(f"run {stored.number} of the store", "store", lambda: stored.ranking_sha256)
         queries = AskedQueries(stored.ranking_sha256, asked, stored.details.failed, stored.details.split)
         return Run(StoredSource(rows, origin, queries), name=stored.system)
+
+    def ranking_in_parts(self, stored: StoredRun, memory: int) -> Run:
+        """Return the run itself, of which some queries at a time are read where all would take more than the memory."""
+        columns = self.columns(stored)
+        most_rows = max(1, memory // (4 * ROW_IN_MEMORY))
+        if len(columns.scores) <= most_rows:
+            return self.ranking(stored, columns=columns)
+        whole = self.ranking(stored, columns=columns, only=())
+        source = StoredParts(f"run {stored.number} of the store", blocks_of(columns, stored, most_rows))
+        source.stored = whole.source
+        return Run(source, name=stored.system)
 
     def latencies_ms(self, stored: StoredRun) -> dict[str, float] | None:
         """Return how long each query took; None where nobody measured it."""

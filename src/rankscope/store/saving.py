@@ -25,10 +25,20 @@ from rankscope.store.turns import GroupCommit
 if TYPE_CHECKING:
     from rankscope.store.store import Store
 
-SaveOutcome: TypeAlias = Literal["kept", "conflict", "revoked", "stopped", "other"]
-"""`conflict`: something else holds than the rater knows of; `other`: the uuid stands for something else."""
+SaveOutcome: TypeAlias = Literal["kept", "conflict", "revoked", "stopped", "other", "changed"]
+"""`conflict`: something else holds than the rater knows of; `other`: the uuid stands for something else;
+`changed`: what the caller remembers of the task is no longer so."""
 BY_THE_WAY = ("guideline", "scale", "seconds", "at", "purpose")
 """What may differ where a save is sent again: the server fills it in."""
+
+
+class Remembered(Record):
+    """What a save was made with that was read before: nothing is kept where it is no longer so."""
+
+    token_sha256: str
+    """Of the rater's link, which may have been replaced."""
+    guideline: str
+    """The sha256 of the guideline that the task has."""
 
 
 class WaitingState(Record):
@@ -38,6 +48,8 @@ class WaitingState(Record):
     replaces: str | None
     """The uuid of the row that it takes the place of; None: there is none."""
     rater: int
+    remembered: Remembered | None = None
+    """None: all was read just now."""
 
 
 class StateAnswer(Record):
@@ -79,10 +91,12 @@ class SaveTable:
         self._judgments = GroupCommit[WaitingState, StateAnswer](store, partial(keep_states, judgment))
         self._preferences = GroupCommit[WaitingState, StateAnswer](store, partial(keep_states, preference))
 
-    def keep_judgment(self, said: SingleJudgment, *, rater: TaskRater, replaces: str | None) -> StateAnswer:
-        """Keep a judgment, unless the rater may not, or does not know what holds."""
+    def keep_judgment(
+        self, said: SingleJudgment, *, rater: TaskRater, replaces: str | None, remembered: Remembered | None = None
+    ) -> StateAnswer:
+        """Keep a judgment, unless the rater may not, does not know what holds, or `remembered` is no longer so."""
         row = judgment_row(prepared(said, None), self.store.clock())
-        return self._judgments.add(WaitingState(row, replaces, rater.number))
+        return self._judgments.add(WaitingState(row, replaces, rater.number, remembered))
 
     def keep_preference(self, said: Preference, *, rater: TaskRater, replaces: str | None) -> StateAnswer:
         """As `keep_judgment`, for one of two lists."""
@@ -123,14 +137,13 @@ class SaveTable:
 
 def keep_states(table: sa.Table, connection: sa.Connection, waiting: Sequence[WaitingState]) -> list[StateAnswer]:
     """Keep rows in the order in which they came; return what became of each."""
-    closed = closed_raters(connection, {each.rater for each in waiting})
-    known = values_by(connection, table.c.uuid, {each.row["uuid"] for each in waiting})
-    newest = values_by(connection, table.c.state_sha256, {each.row["state_sha256"] for each in waiting})
+    standings = standings_of(connection, {each.rater for each in waiting})
+    known, newest = held_rows(connection, table, [each.row for each in waiting])
     answers, rows = [], []
     for each in waiting:
-        row = each.row
+        row, standing = each.row, standings.get(each.rater)
         held = newest.get(row["state_sha256"])
-        outcome = outcome_of(each, known.get(row["uuid"]), held, closed.get(each.rater))
+        outcome = outcome_of(each, known.get(row["uuid"]), held, standing)
         if outcome == "kept" and row["uuid"] not in known:
             rows.append(row)
             known[row["uuid"]] = newest[row["state_sha256"]] = held = row["value"]
@@ -143,12 +156,14 @@ def outcome_of(
     each: WaitingState,
     known: Mapping[str, Any] | None,
     held: Mapping[str, Any] | None,
-    closed: Literal["revoked", "stopped"] | None,
+    standing: RaterStanding | None,
 ) -> SaveOutcome:
+    if each.remembered is not None and (standing is None or each.remembered != standing.remembered):
+        return "changed"
     if known is not None:
         return "kept" if what_is_said(known) == what_is_said(each.row["value"]) else "other"
-    if closed is not None:
-        return closed
+    if standing is not None and standing.closed is not None:
+        return standing.closed
     return "kept" if (None if held is None else held["uuid"]) == each.replaces else "conflict"
 
 
@@ -156,20 +171,38 @@ def what_is_said(value: Mapping[str, Any]) -> dict[str, Any]:
     return {name: said for name, said in value.items() if name not in BY_THE_WAY}
 
 
-def closed_raters(connection: sa.Connection, numbers: set[int]) -> dict[int, Literal["revoked", "stopped"]]:
-    """Return the raters of whom nothing is taken, and why."""
-    wanted = sa.select(rater.c.id, rater.c.revoked, task_table.c.state).join(task_table)
-    found: dict[int, Literal["revoked", "stopped"]] = {}
-    for row in connection.execute(wanted.where(rater.c.id.in_(numbers))):
-        if row.revoked is not None:
-            found[row.id] = "revoked"
-        elif row.state != "open":
-            found[row.id] = "stopped"
-    return found
+class RaterStanding(Record):
+    """Whether anything is taken of a rater, and what a save of theirs is made with."""
+
+    closed: Literal["revoked", "stopped"] | None
+    remembered: Remembered
 
 
-def values_by(connection: sa.Connection, column: sa.Column[Any], wanted: set[str]) -> dict[str, dict[str, Any]]:
-    """Return records by a column; of several rows, that of the newest."""
-    table = column.table
-    rows = sa.select(column, table.c.value).where(column.in_(wanted)).order_by(table.c.id)
-    return {str(row[0]): row[1] for row in connection.execute(rows)}
+def standings_of(connection: sa.Connection, numbers: set[int]) -> dict[int, RaterStanding]:
+    """Return how raters stand, by their numbers."""
+    columns = rater.c.id, rater.c.revoked, rater.c.token_sha256, task_table.c.state, task_table.c.guideline_sha256
+    wanted = sa.select(*columns).join(task_table).where(rater.c.id.in_(numbers))
+    return {
+        row.id: RaterStanding(
+            "revoked" if row.revoked is not None else "stopped" if row.state != "open" else None,
+            Remembered(row.token_sha256 or "", row.guideline_sha256),
+        )
+        for row in connection.execute(wanted)
+    }
+
+
+Held: TypeAlias = dict[str, dict[str, Any]]
+
+
+def held_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> tuple[Held, Held]:
+    """Return the records that have the uuid of a row, and the newest ones of the same state, read at once."""
+    uuids, states = ({row[name] for row in rows} for name in ("uuid", "state_sha256"))
+    same = table.c.uuid.in_(uuids) | table.c.state_sha256.in_(states)
+    wanted = sa.select(table.c.uuid, table.c.state_sha256, table.c.value).where(same).order_by(table.c.id)
+    known, newest = Held(), Held()
+    for row in connection.execute(wanted):
+        if row.uuid in uuids:
+            known[row.uuid] = row.value
+        if row.state_sha256 in states:
+            newest[row.state_sha256] = row.value
+    return known, newest

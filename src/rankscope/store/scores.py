@@ -225,7 +225,9 @@ class ScoreTable:
             wanted = tuple(lacking[run.number])
             refuse_data_of_docs(wanted, run)
             request = EvaluateRequest(measures=wanted, policies=policies)
-            scored = evaluate_request(request, judgments, {run.system: self.store.runs.ranking(run)})
+            rankings, memory = self.store.runs, self.store.memory
+            ranking = rankings.ranking(run) if memory is None else rankings.ranking_in_parts(run, memory)
+            scored = evaluate_request(request, judgments, {run.system: ranking})
             self.add(run, qrels, scored[run.system], versions=scored.versions, policies=policies)
         if on_progress is not None:
             on_progress(len(lacking), len(lacking))

@@ -90,6 +90,8 @@ class Store:
         self.clock = clock
         """Returns the time, in UTC as ISO 8601 with microseconds."""
         self.timeout_s = timeout_s
+        self.memory: int | None = None
+        """How much memory runs may take while they are scored; None: they are read as a whole."""
         self._line = FairLock()
         self._file = None if location.path is None else identity_of(location.path)
 
@@ -108,6 +110,15 @@ class Store:
         with in_words(self.location), self.engine.connect() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+
+    @contextmanager
+    def glancing(self) -> Iterator[sa.Connection]:
+        """As `reading`, for a single statement: it sees one state by itself, without the messages of a transaction."""
+        self.check_place()
+        with in_words(self.location), self.engine.connect() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execution_options(isolation_level="AUTOCOMMIT")
             yield connection
 
     @contextmanager

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import sqlalchemy as sa
 
 from rankscope.data.tasks import Task, TaskItem, TaskPlan, TaskState
 from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
-from rankscope.records import from_builtins, to_builtins
+from rankscope.printable import listed
+from rankscope.records import from_builtins, replace, to_builtins
 from rankscope.store.blobs import AT_A_TIME, insert_all_new
 from rankscope.store.judgments import check_guidelines
 from rankscope.store.schema import collection, collection_version, run, task_item, text_sha256
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from rankscope.store.store import Store
 
 LONGEST_NAME = 100
+KEPT_QUERIES = 500
+"""Of so many queries it is remembered which docs tasks hold."""
+KEPT_GUIDELINES = 20
 
 
 class TaskTable:
@@ -30,6 +37,9 @@ class TaskTable:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._lock = threading.Lock()
+        self._purposes: OrderedDict[tuple[int, str], dict[str, Literal["audit", "other"]]] = OrderedDict()
+        self._guidelines: dict[str, str] = {}
 
     def add(
         self, name: str, *, collection: str, plan: TaskPlan, guideline: str, items: Iterable[TaskItem], who: str = ""
@@ -77,7 +87,7 @@ class TaskTable:
             if row is not None:
                 return task_of(row)
             known = [str(name) for name in connection.execute(sa.select(task_table.c.name)).scalars()]
-        hint = did_you_mean(str(reference), known) or (f"there are {', '.join(known[:10])}" if known else "")
+        hint = did_you_mean(str(reference), known) or (f"there are {listed(known, most=10)}" if known else "")
         raise UnknownNameError(
             f"there is no task {str(reference)!r}", hint=hint or "`rankscope judge create` makes the first one"
         )
@@ -96,6 +106,29 @@ class TaskTable:
         with self.store.reading() as connection:
             row = connection.execute(sa.select(task_item).where(task_item.c.task_id == task.number, same)).first()
         return None if row is None else item_of(row)
+
+    def purpose_of(self, task: Task, query: str, doc: str) -> Literal["audit", "other"] | None:
+        """Return what a doc of a task is judged for; None where the task does not hold it.
+
+        That never changes, so it is remembered of all docs of a query. One that is not among them is looked for again:
+        it may have been added.
+        """
+        key = task.number, query
+        with self._lock:
+            known = self._purposes.get(key, {})
+        if doc not in known:
+            columns = task_item.c.doc, task_item.c.purpose
+            same = (task_item.c.task_id == task.number) & (task_item.c.query_sha256 == text_sha256(query))
+            with self.store.glancing() as connection:
+                known = {row.doc: row.purpose for row in connection.execute(sa.select(*columns).where(same))}
+            if not known:
+                return None
+        with self._lock:
+            self._purposes[key] = known
+            self._purposes.move_to_end(key)
+            while len(self._purposes) > KEPT_QUERIES:
+                self._purposes.popitem(last=False)
+        return known.get(doc)
 
     def extend(self, task: Task, items: Iterable[TaskItem], *, plan: TaskPlan | None = None) -> int:
         """Add what a task does not hold yet; return how many. A plan that is given takes the place of the old one.
@@ -138,16 +171,26 @@ class TaskTable:
         return found
 
     def guideline_text(self, task: Task) -> str:
-        """Return the text that holds now."""
-        wanted = sa.select(guideline_table.c.text).where(guideline_table.c.sha256 == task.guideline)
-        with self.store.reading() as connection:
-            return str(connection.execute(wanted).scalar_one())
+        """Return the text that a task follows; what a sha256 stands for never changes, so it is remembered."""
+        known = self._guidelines.get(task.guideline)
+        if known is None:
+            wanted = sa.select(guideline_table.c.text).where(guideline_table.c.sha256 == task.guideline)
+            with self.store.reading() as connection:
+                known = str(connection.execute(wanted).scalar_one())
+            with self._lock:
+                while len(self._guidelines) >= KEPT_GUIDELINES:
+                    del self._guidelines[next(iter(self._guidelines))]
+                self._guidelines[task.guideline] = known
+        return known
 
     def set_guideline(self, task: Task, guideline: str) -> Task:
         """Let what is judged from now on follow another guideline, by its sha256."""
         with self.store.writing() as connection:
             check_guidelines(connection, {guideline})
-        return self._change(task, guideline_sha256=guideline)
+        now = self.get(task.number)
+        earlier = (*now.plan.earlier_guidelines, now.guideline) if guideline != now.guideline else ()
+        plan = replace(now.plan, earlier_guidelines=tuple(dict.fromkeys(earlier or now.plan.earlier_guidelines)))
+        return self._change(task, guideline_sha256=guideline, plan=to_builtins(plan))
 
     def stop(self, task: Task) -> Task:
         """Let nothing be judged any more; raters can still read."""
@@ -230,9 +273,16 @@ def task_of(row: Any) -> Task:
         number=row.id,
         name=row.name,
         collection=row.collection,
-        plan=from_builtins(TaskPlan, row.plan),
+        plan=readable_plan(from_builtins(TaskPlan, row.plan)),
         guideline=row.guideline_sha256,
         state=row.state,
         created=row.created,
         who=row.who,
     )
+
+
+def readable_plan(plan: TaskPlan) -> TaskPlan:
+    """Return a plan that can be shown: a margin that is no number is kept as a word, for JSON has no other way."""
+    if plan.margin is None or 0 <= plan.margin < math.inf:
+        return plan
+    return replace(plan, margin=None, unusable_margin=f"{plan.margin:g}")

@@ -7,6 +7,7 @@ as often as needed and is never held in memory as a whole.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -228,6 +229,30 @@ class DocIds:
         order = np.lexsort((self.place[rows], -scores))[:k]
         picked = zip(rows[order].tolist(), scores[order].tolist(), strict=True)
         return [(self.ids[row], score) for row, score in picked]
+
+    def rankings(
+        self,
+        query: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        scores: NDArray[np.float32],
+        *,
+        n_queries: int,
+        k: int,
+    ) -> list[RankedDocs]:
+        """Return the rankings of many queries, which are sorted together; `query` numbers them, in ascending order."""
+        bits = scores.view(np.int32).astype(np.int64)
+        ascending = np.where(bits < 0, -(bits & 0x7FFF_FFFF), bits)  # whole numbers in the order of the scores
+        key = (query << 33) - ascending
+        order = np.argsort(key)
+        placed = key[order]
+        if (placed[1:] == placed[:-1]).any():  # only then ids decide
+            order = np.lexsort((self.place[rows], key))
+        starts = np.searchsorted(query, np.arange(n_queries + 1))
+        within = np.arange(len(order)) - starts[query]
+        picked = order[within < k]
+        ids, values = list(map(self.ids.__getitem__, rows[picked].tolist())), scores[picked].tolist()
+        ends = np.concatenate(([0], np.cumsum(np.minimum(np.diff(starts), k)))).tolist()
+        return [list(zip(ids[a:b], values[a:b], strict=True)) for a, b in itertools.pairwise(ends)]
 
 
 def with_progress(docs: DocStore, progress: Progress | None) -> Iterator[Doc]:

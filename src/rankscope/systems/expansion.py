@@ -16,6 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from rankscope.errors import FormatError, InputError, OptionError, did_you_mean
+from rankscope.io.addresses import is_remote, shown_url
+from rankscope.io.files import read_text
 from rankscope.systems.base import OptionSystem, Query, RankedDocs, System, best_first, search_once
 from rankscope.systems.fusion import Fusion, normalise
 from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, check_choice, load_function, source_hash
@@ -174,15 +176,15 @@ def as_terms(value: Any, *, where: str) -> tuple[str, ...]:
 def read_expansions(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     import tomllib
 
-    file = Path(path)
+    name = shown_url(os.fspath(path))
     try:
-        text = file.read_text("utf-8")
+        text = read_text(path) if is_remote(path) else Path(path).read_text("utf-8")
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+        raise InputError(f"{name} cannot be read: {error.strerror}") from error
     try:
-        content = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+        content = json.loads(text) if name.lower().endswith(".json") else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not valid: {error}", hint="expansions are in a .json or .toml file") from error
+        raise FormatError(f"{name} is not valid: {error}", hint="expansions are in a .json or .toml file") from error
     if not isinstance(content, Mapping):
-        raise FormatError(f"{path} holds no expansions by phrase or by query", hint=_SHAPE)
+        raise FormatError(f"{name} holds no expansions by phrase or by query", hint=_SHAPE)
     return content

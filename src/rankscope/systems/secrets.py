@@ -20,7 +20,8 @@ from typing import Any, Self
 import msgspec
 
 SECRET_NAMES = re.compile(
-    r"auth(?!or(?!i))|cookie|token(?![is])|secret|passw|api[-_]?key|(^|[-_])key$|credential", re.IGNORECASE
+    r"auth(?!or(?!i))|cookie|token(?![is])|secret|passw|api[-_]?key|(^|[-_])key$|credential|signature|(^|[-_])sig$",
+    re.IGNORECASE,
 )
 """Names of headers, fields and variables that hold secrets; not author, tokenizer or max_tokens."""
 HIDDEN = "(hidden)"

@@ -10,7 +10,6 @@ import socket
 import threading
 import time
 import urllib.parse
-import urllib.request
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -25,6 +24,7 @@ import urllib3
 from urllib3.connection import HTTPConnection
 
 from rankscope.errors import OptionError
+from rankscope.io.connections import is_loopback, new_manager, proxy_for
 from rankscope.systems.answers import LARGEST_ANSWER_BYTES
 from rankscope.systems.secrets import SECRET_NAMES, FromEnvironment, secrets_in, url_without_secrets, words_about
 
@@ -88,12 +88,7 @@ class Transport:
         """
         check_address(request.url)
         deadline = self._now.deadline = time.monotonic() + self.timeout_s
-        parts = urllib.parse.urlsplit(request.url)
-        host = str(parts.hostname)
-        bypass = is_loopback(host) or urllib.request.proxy_bypass(host)  # as http_proxy, https_proxy and no_proxy say
-        proxy = None if bypass else urllib.request.getproxies().get(parts.scheme) or None
-        if proxy and "://" not in proxy:
-            proxy = f"http://{proxy}"
+        proxy = proxy_for(request.url)
         with self._lock:
             if proxy not in self._managers:
                 self._managers[proxy] = new_manager(proxy, n_connections=self._concurrency)
@@ -226,25 +221,6 @@ def secret_places(options: Mapping[str, Any]) -> Iterator[str]:
 def is_private(url: str) -> bool:
     parts = urllib.parse.urlsplit(url)
     return parts.scheme == "https" or is_loopback(parts.hostname or "")
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return host.lower() == "localhost" or ipaddress.ip_address(host.partition("%")[0]).is_loopback
-    except ValueError:
-        return False
-
-
-def new_manager(proxy: str | None, *, n_connections: int) -> urllib3.PoolManager:
-    if proxy is None:
-        return urllib3.PoolManager(maxsize=n_connections)
-    user, _, password = (urllib3.util.parse_url(proxy).auth or "").partition(":")
-    login = f"{urllib.parse.unquote(user)}:{urllib.parse.unquote(password)}" if user else None
-    headers = urllib3.util.make_headers(proxy_basic_auth=login)
-    try:
-        return urllib3.ProxyManager(proxy, proxy_headers=headers, maxsize=n_connections)
-    except urllib3.exceptions.ProxySchemeUnknown as error:
-        raise OptionError(f"the proxy {proxy!r} of the environment is no http or https address") from error
 
 
 def _send(manager: urllib3.PoolManager, request: HttpRequest, deadline: float) -> HttpReply:

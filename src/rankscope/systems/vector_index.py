@@ -11,7 +11,7 @@ import contextlib
 import importlib
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.arrays import offsets_of
-from rankscope.native import n_cores
+from rankscope.native import kernel, n_cores
 from rankscope.systems.base import DocIds, RankedDocs
 
 Vectors = NDArray[np.float32]
@@ -34,14 +34,16 @@ _MOST_QUERIES = 512
 _ROUNDING = 1e-5
 """How far a product in single precision may be off, as a share of the lengths of the two vectors."""
 _RESCORED_AT_ONCE = 8192
+_CPU_DOCS = 512
+"""How many docs the CPU compares at a time."""
 _CPU_BLOCKS = 4
-"""How many blocks the CPU compares at a time, at least."""
+"""How many blocks it compares at a time without the compiled kernel, at least."""
 _GPU_DOCS = 65_536
 """How many docs a GPU compares at a time."""
 
 
 class OnCpu:
-    """Computes and compares products with NumPy, block by block."""
+    """Computes products with NumPy, block by block, and compares them by the compiled kernel where there is one."""
 
     def __init__(self, blocks: Sequence[Vectors]) -> None:
         self._blocks = blocks
@@ -49,6 +51,21 @@ class OnCpu:
 
     def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
         """Return query and row, by query, of all that may belong to a query's best k, whatever was rounded."""
+        module = kernel()
+        if module is None:
+            return self._candidates_by_numpy(queries, k=k, margin=margin)
+        nearest = module.nearest(k=k, margins=margin)
+        room = np.empty(len(queries) * _CPU_DOCS, dtype=np.float32)  # small enough to stay near the processor
+        for block, first in zip(self._blocks, self._starts.tolist(), strict=False):
+            for start in range(0, len(block), _CPU_DOCS):
+                docs = block[start : start + _CPU_DOCS]
+                scores = room[: len(queries) * len(docs)].reshape(len(queries), len(docs))
+                np.matmul(queries, docs.T, out=scores)
+                nearest.add(scores, first + start)
+        counts, rows = (np.frombuffer(part, dtype=np.int64) for part in nearest.finish())
+        return np.repeat(np.arange(len(queries)), counts), rows
+
+    def _candidates_by_numpy(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
         bar = np.full(len(queries), -np.inf, dtype=np.float32)  # what has to be reached, less the margin
         none = np.empty(0, dtype=np.int64)
         parts: list[Candidates] = [(none, none, np.empty(0, dtype=np.float32))]
@@ -75,13 +92,21 @@ class OnCpu:
     def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
         """Return the products of pairs of a query and a doc, summed in double precision."""
         exact = np.empty(len(rows), dtype=np.float32)
-        order = np.argsort(rows, kind="stable")
-        ends = np.searchsorted(rows[order], self._starts)
-        for number, block in enumerate(self._blocks):
-            for start in range(ends[number], ends[number + 1], _RESCORED_AT_ONCE):
-                picked = order[start : min(start + _RESCORED_AT_ONCE, ends[number + 1])]
-                docs = block[rows[picked] - self._starts[number]]
-                exact[picked] = np.einsum("nd,nd->n", docs, queries[query[picked]], dtype=np.float64)
+        number = np.searchsorted(self._starts, rows, side="right") - 1
+        # short numbers are sorted without comparing them
+        order = np.argsort(number.astype(np.uint16) if len(self._blocks) < 1 << 16 else number, kind="stable")
+        ends = np.searchsorted(number[order], np.arange(len(self._blocks) + 1))
+        module = kernel()
+        for number_of_block, block in enumerate(self._blocks):
+            for start in range(ends[number_of_block], ends[number_of_block + 1], _RESCORED_AT_ONCE):
+                picked = order[start : min(start + _RESCORED_AT_ONCE, ends[number_of_block + 1])]
+                own = rows[picked] - self._starts[number_of_block]
+                if module is None:
+                    products = np.einsum("nd,nd->n", block[own], queries[query[picked]], dtype=np.float64)
+                else:
+                    products = np.empty(len(picked), dtype=np.float32)
+                    module.exact_products(np.ascontiguousarray(block), queries, own, query[picked], products)
+                exact[picked] = products
         return exact
 
 
@@ -152,22 +177,32 @@ class VectorIndex:
             return [ranking for rankings in found for ranking in rankings]
 
     def _search_part(self, queries: Vectors, k: int) -> list[RankedDocs]:
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
         lengths = np.linalg.norm(queries, axis=1)
         margin = (_ROUNDING * self._longest * lengths).astype(np.float32)
         query, rows = self._arithmetic.candidates(queries, k=k, margin=margin)
         exact = self._arithmetic.exact_scores(queries, query, rows)
-        ends = np.searchsorted(query, np.arange(len(queries) + 1))
-        return [
-            self.docs.ranking(rows[a:b], exact[a:b], k) if length > 0 else []
-            for a, b, length in zip(ends, ends[1:], lengths, strict=False)
-        ]
+        found = self.docs.rankings(query, rows, exact, n_queries=len(queries), k=k)
+        return [ranking if length > 0 else [] for ranking, length in zip(found, lengths.tolist(), strict=True)]
 
     def vectors_of(self, doc_ids: Sequence[str]) -> Vectors:
-        rows = [self.docs.row_of[doc] for doc in doc_ids]
-        starts = offsets_of(list(map(len, self.blocks)))
-        numbers = np.searchsorted(starts, rows, side="right") - 1
-        found = [self.blocks[n][row - starts[n]] for n, row in zip(numbers.tolist(), rows, strict=True)]
-        return np.stack(found) if found else np.empty((0, 0), dtype=np.float32)
+        found = list(self.parts_of(doc_ids))
+        return np.concatenate(found) if found else np.empty((0, 0), dtype=np.float32)
+
+    def parts_of(self, doc_ids: Sequence[str]) -> Iterator[Vectors]:
+        """Yield the vectors of docs in the order of their ids, no more than a block at a time."""
+        rows = np.fromiter((self.docs.row_of[doc] for doc in doc_ids), dtype=np.int64, count=len(doc_ids))
+        for number, places in rows_of_blocks(rows, offsets_of(list(map(len, self.blocks)))):
+            yield self.blocks[number][places]
+
+
+def rows_of_blocks(rows: Rows, starts: Rows) -> Iterator[tuple[int, Rows]]:
+    """Yield which block has the next rows, and their places in it; rows that follow one another stay together."""
+    numbers = np.searchsorted(starts, rows, side="right") - 1
+    changes = np.flatnonzero(np.diff(numbers)) + 1
+    for part in np.split(np.arange(len(rows)), changes):
+        if len(part):
+            yield int(numbers[part[0]]), rows[part] - starts[numbers[part[0]]]
 
 
 def best_candidates(parts: Sequence[Candidates], bar: Vectors, *, k: int, margin: Vectors) -> Candidates:

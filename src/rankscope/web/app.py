@@ -36,6 +36,7 @@ from rankscope.web.routing import handlers_of, menu_of
 from rankscope.web.security import ANYONE, MAY, Authenticator, Identity, RateLimit, TrustedProxy, check_rule
 from rankscope.web.shield import AsgiApp, Problem, Scope, Shield
 from rankscope.web.streams import STREAMED, job_events, live_answers
+from rankscope.web.task_forms import task_form_handlers
 
 AGAIN_S = 2
 """After so many seconds a page that is being computed opens itself again."""
@@ -71,6 +72,7 @@ def make_app(
             live_answers(library, renderer),
             *rater_handlers(library, renderer.render),
             *invite_handlers(library, renderer.render),
+            *task_form_handlers(library, renderer.render),
             show_static,
             show_health,
         ],
@@ -149,7 +151,7 @@ class ErrorPages:
         self, request: Request[Any, Any, Any], problem: Problem, headers: dict[str, str] | None = None
     ) -> Response[bytes]:
         kind, content = self.page(cast("Scope", request.scope), *problem)
-        return Response(content, status_code=problem[0], media_type=kind, headers=headers or {})
+        return Response(content, status_code=problem[0], media_type=kind.partition(";")[0], headers=headers or {})
 
     def refused(self, request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
         if isinstance(error, NotAuthorizedException):
@@ -184,7 +186,7 @@ class ErrorPages:
             return Response(json.dumps(said).encode(), status_code=202, media_type="application/json", headers=headers)
         html = self.renderer.render("computing.html", request=request, computing=error, again_s=AGAIN_S)
         content = html.encode("utf-8", "backslashreplace")
-        return Response(content, status_code=202, media_type="text/html; charset=utf-8", headers=headers)
+        return Response(content, status_code=202, media_type="text/html", headers=headers)
 
     def problem_of(self, scope: Scope, error: Exception) -> Problem:
         """Return what an error is for a reader; a bug gets a number, under which the log says more."""

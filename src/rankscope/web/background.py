@@ -28,6 +28,8 @@ ABANDONED_S = 60.0
 """What nobody has asked for again for so long is not computed, and what was computed is not kept for them."""
 MOST_WAITING = 100
 """Of more that is asked for, the one that was not asked for the longest goes."""
+LOOK_S = 1.0
+"""Who waits for a task looks so often whether the server is ending."""
 _LENGTH = 8
 
 
@@ -90,6 +92,15 @@ class Background:
                 return found.result.result()
             ahead = [one for one in self._waiting.values() if not one.result.done()]
             raise StillComputingError(found, ahead.index(found))
+
+    def finished(self, key: Hashable, what: str, task: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Return what a task gives, and wait for it."""
+        while not self._closed:
+            try:
+                return self.result(key, what, task, arguments).value
+            except StillComputingError as computing:
+                computing.wait(LOOK_S)
+        raise UnfinishedError(f"{what} could not be computed: the server is ending")
 
     def close(self) -> None:
         """End the process, whatever it is doing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from rankscope.analysis.side_by_side import has_shares
-from rankscope.experiment.history import project_of_store
+from rankscope.experiment.stored_scoring import project_of_store
 from rankscope.measures.parse import parse_measure
 from rankscope.store.schema import collection, collection_version, run, scores
 from rankscope.store.scores import data_of_docs

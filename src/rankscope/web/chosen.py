@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rankscope.align.policies import Policies
 from rankscope.errors import InputError, UnknownNameError, did_you_mean
-from rankscope.experiment.history import project_of_store
+from rankscope.experiment.stored_scoring import project_of_store
 from rankscope.experiment.usual_baseline import ChosenBaseline, chosen_baseline
 from rankscope.measures.spec import Measure
 from rankscope.printable import counted

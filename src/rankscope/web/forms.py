@@ -24,6 +24,24 @@ class SentForm(Record):
         return next((value for key, value in reversed(pairs) if key == name), default)
 
 
+class FilledForm:
+    """A form as it was sent, for a template: what is not in it was left empty."""
+
+    def __init__(self, sent: SentForm | None = None) -> None:
+        self.sent = sent
+        self.values: dict[str, list[str]] = {}
+        for name, value in parameters_in(sent.body, keep_blank_values=True) if sent is not None else ():
+            self.values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # as browsers send lines
+
+    def get(self, name: str, default: object = "") -> str:
+        """Return the value of a field, or of a form that was not sent its preset."""
+        return self.values.get(name, [""])[-1] if self.sent is not None else str(default)
+
+    def has(self, name: str, value: object, *, default: bool = False) -> bool:
+        """Tell whether a choice is taken."""
+        return str(value) in self.values.get(name, []) if self.sent is not None else default
+
+
 async def checked_form(request: Request[Any, Any, Any]) -> SentForm:
     """Return what a form sent.
 

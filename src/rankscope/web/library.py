@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from rankscope.data.tasks import Task
 from rankscope.errors import OptionError, collect_notes, give_warning
 from rankscope.experiment.jobs import JobWorker
 from rankscope.experiment.live import LiveAsker
 from rankscope.experiment.project import Project
 from rankscope.experiment.run_files import MANIFEST
-from rankscope.judging.settling import SettlingWatch
+from rankscope.judging.settling import SettlingState, SettlingWatch
 from rankscope.store import Store
 from rankscope.store import schema as tables
 from rankscope.systems.secrets import Secrets, secrets_in, secrets_of_environment
@@ -29,7 +30,7 @@ MOST_BYTES = 64 << 20
 """Of those that were computed in the background, as they came from there; as objects they take a few times that."""
 AT_ONCE = 4_000
 """Scores of single queries that are looked at while a reader waits; more of them are computed in the background."""
-WATCHED = ("run", "qrels", "tag", "target_result", "alert", "judgment", "collection_version")
+WATCHED = ("run", "qrels", "tag", "target_result", "alert", "judgment", "preference", "collection_version")
 """Tables that are only added to: where none of them has grown, no page has changed.
 
 Comparisons are not among them: pages make them, and each depends on nothing but what was compared.
@@ -46,6 +47,8 @@ class Library:
         """Runs jobs, where this server does so."""
         self.background: Background | None = None
         """Computes what takes long, where there is a server whose pages must not wait for it."""
+        self.settler: Background | None = None
+        """Works out how far judging tasks are, on a server where nobody who saves a judgment should feel it."""
         self._bytes: OrderedDict[Hashable, int] = OrderedDict()
         self._kept: OrderedDict[Hashable, tuple[dict[str, int | None] | None, Any]] = OrderedDict()
         self._building: dict[Hashable, threading.Lock] = {}
@@ -79,6 +82,8 @@ class Library:
             self.worker.stop()
         if self.background is not None:
             self.background.close()
+        if self.settler is not None:
+            self.settler.close()
         if "asker" in self.__dict__:
             self.asker.close()
         self.store.close()
@@ -86,7 +91,15 @@ class Library:
     @cached_property
     def settling(self) -> SettlingWatch:
         """Knows how far judging tasks are from a settled answer."""
-        return SettlingWatch(self.store)
+        settler = self.settler
+        if settler is None:
+            return SettlingWatch(self.store)
+
+        def beside(task: Task) -> SettlingState:
+            found: SettlingState = settler.finished(task.number, f"the standing of {task.name}", settled_now, (task,))
+            return found
+
+        return SettlingWatch(self.store, beside=beside)
 
     @cached_property
     def secrets(self) -> Secrets:
@@ -180,3 +193,8 @@ class Library:
     def _drop(self, key: Hashable) -> None:
         for kept in (self._kept, self._building, self._bytes):
             kept.pop(key, None)
+
+
+def settled_now(library: Library, task: Task) -> SettlingState:
+    """Return where a task stands; a process beside the server keeps what it has read for the next time."""
+    return library.settling.now(task)

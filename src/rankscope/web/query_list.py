@@ -14,7 +14,7 @@ from msgspec import Meta
 from rankscope.align.policies import Policies
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.errors import UnknownNameError
-from rankscope.experiment.history import mean_of_repetitions, measure_with_margin, policies_of
+from rankscope.experiment.stored_scoring import mean_of_repetitions, measure_with_margin, policies_of
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.spec import Measure
 from rankscope.printable import printable

@@ -27,6 +27,7 @@ from rankscope.report.render.html import blocks_part
 from rankscope.report.render.texts import clean, cleaned, with_minus
 from rankscope.report.tokens import tone
 from rankscope.web.address import address, state_without
+from rankscope.web.forms import FilledForm
 from rankscope.web.markdown import markdown_blocks
 from rankscope.web.security import Identity, Role
 
@@ -43,7 +44,7 @@ FIRST_NEEDED = (
     "rankscope.report.render.lists",
 )
 """Modules that are loaded when something is drawn."""
-UNDER = {"/query": "/queries", "/job": "/jobs", "/run": "/history"}
+UNDER = {"/query": "/queries", "/job": "/jobs", "/run": "/history", "/agreement": "/judge", "/flags": "/judge"}
 """Where pages belong that are not in the menu."""
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
@@ -104,6 +105,7 @@ class Renderer:
         )
         self.environment.globals |= {
             "static": static_address,
+            "filled": FilledForm(),
             "shape": shape,
             "verdict": verdict,
             "counted": counted,

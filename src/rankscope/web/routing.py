@@ -30,7 +30,8 @@ from rankscope.web.security import Identity, Role
 Asked = TypeVar("Asked", bound=Options)
 Built = TypeVar("Built")
 Taken_contra = TypeVar("Taken_contra", bound=Options, contravariant=True)
-JSON, HTML = "application/json", "text/html; charset=utf-8"
+JSON, HTML = "application/json", "text/html"
+"""Litestar adds the charset to every kind of text."""
 PATIENCE_S = 0.1
 """How long a reader waits for what is being computed, before a page says that it is."""
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
@@ -58,6 +59,8 @@ class PageRoute(Record, Generic[Asked]):
     """Makes of the record what only the HTML shows, such as charts; the template has it as `view`."""
     report: Callable[[Any], Report | None] | None = None
     """Makes of the record a report, from which files are exported; the template has it as `report`."""
+    moved: Callable[[Any], str] | None = None
+    """Says of the record at which address a browser finds what it asks for, where this page has nothing of it."""
     role: Role = "viewer"
     in_menu: bool = True
     menu_role: Role = "viewer"
@@ -110,6 +113,8 @@ def handlers_of(route: PageRoute[Any], library: Library, render: Callable[..., s
 
     def page_response(request: Request[Any, Any, Any]) -> Response[bytes]:
         known = patiently(lambda: template_values(route, library, options_of(route, request)))
+        if route.moved is not None and (where := route.moved(known["page"])):
+            return Response(b"", status_code=303, media_type=HTML, headers={"location": where, **VARIES})
         tag = tag_of(
             content_of(known["page"]), known["notes"], request.url, identity_of(request), library.store.read_only
         )
@@ -185,7 +190,9 @@ def export_handler(route: PageRoute[Any], library: Library, form: ExportForm) ->
         if report is None:
             raise NotFoundException("There is nothing on this page yet that could be exported.")
         headers = {"content-disposition": f'attachment; filename="{file_name(route.path, form, which.part)}"'}
-        return Response(export(report, form, which.part), media_type=MEDIA_TYPES[form], headers=headers)
+        return Response(
+            export(report, form, which.part), media_type=MEDIA_TYPES[form].partition(";")[0], headers=headers
+        )
 
     return export_page
 

@@ -115,6 +115,8 @@ class TrustedProxy(Record):
     """The role of those whom the store does not know; None keeps them out."""
 
     def trusts(self, address: str) -> bool:
+        if not self.networks:
+            return False
         try:
             asked = ip_address(address)
         except ValueError:

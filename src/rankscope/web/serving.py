@@ -169,6 +169,7 @@ class PageServer:
 
         library = self.library
         library.background = Background(library.store.location, read_only=library.store.read_only)
+        library.settler = Background(library.store.location, read_only=library.store.read_only)
         if library.project is not None and not library.store.read_only:
             library.worker = JobWorker(library.store, library.project.file)
             library.worker.start()
@@ -176,6 +177,7 @@ class PageServer:
             Server(server_config(self.app)).run(sockets=[self.listener])
         finally:
             library.background.close()
+            library.settler.close()
             if library.worker is not None:
                 library.worker.stop()
 

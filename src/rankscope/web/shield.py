@@ -120,7 +120,7 @@ class Shield:
             await self.reject(scope, send, wait, [("retry-after", "5")])
             return
         session = cookies.get(cookie_name(COOKIE, scope))
-        identity = await asyncio.to_thread(self.raters.identify, invitation, headers) if invitation else None
+        identity = await self.invited(invitation, headers) if invitation else None
         if identity is None:
             invitation = ""
             identity = await asyncio.to_thread(self.authenticator.identify, session, headers, scope["peer"])
@@ -150,6 +150,12 @@ class Shield:
                 return
             receive = again(body, receive)
         await self.app(scope, receive, send)
+
+    async def invited(self, invitation: str, headers: dict[str, str]) -> Identity | None:
+        """Return who was invited; only for one who was never here the store is asked, which takes time."""
+        if self.raters.known(invitation):
+            return self.raters.identify(invitation, headers)
+        return await asyncio.to_thread(self.raters.identify, invitation, headers)
 
     async def reject(self, scope: Scope, send: Send, problem: Problem, headers: Iterable[tuple[str, str]] = ()) -> None:
         await respond(send, problem[0], *self.refuse(scope, *problem), headers)

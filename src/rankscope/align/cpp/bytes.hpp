@@ -70,19 +70,26 @@ struct HashKey {
 inline const HashKey kHashKey = HashKey::of_process();
 
 // Never reads outside of the bytes given: the last words of a long id overlap those before them.
-inline uint64_t hash_of(Bytes id) {
+inline uint64_t hash_with(const HashKey& key, Bytes id) {
   const char* p = id.data();
   const size_t n = id.size();
-  uint64_t hash = kHashKey.second + n * 0x9E3779B97F4A7C15ull;
+  uint64_t hash = key.second + n * 0x9E3779B97F4A7C15ull;
   if (n >= 8) {
-    for (size_t i = 0; i + 16 < n; i += 16) hash = fold(load(p + i, 8) ^ kHashKey.first, load(p + i + 8, 8) ^ hash);
-    return fold(load(p + (n >= 16 ? n - 16 : 0), 8) ^ kHashKey.first, load(p + n - 8, 8) ^ hash);
+    for (size_t i = 0; i + 16 < n; i += 16) hash = fold(load(p + i, 8) ^ key.first, load(p + i + 8, 8) ^ hash);
+    return fold(load(p + (n >= 16 ? n - 16 : 0), 8) ^ key.first, load(p + n - 8, 8) ^ hash);
   }
-  if (n >= 4) return fold(load(p, 4) ^ kHashKey.first, load(p + n - 4, 4) ^ hash);
+  if (n >= 4) return fold(load(p, 4) ^ key.first, load(p + n - 4, 4) ^ hash);
   uint64_t word = 0;
   for (size_t i = 0; i < n; ++i) word = (word << 8) | static_cast<unsigned char>(p[i]);
-  return fold(word ^ kHashKey.first, hash);
+  return fold(word ^ key.first, hash);
 }
+
+// For tables in memory: nobody outside of the process can make ids that collide.
+inline uint64_t hash_of(Bytes id) { return hash_with(kHashKey, id); }
+
+// The same in every process and on every machine, for what several of them must agree on.
+constexpr HashKey kSharedKey{0x243F6A8885A308D3ull, 0x13198A2E03707344ull};
+inline uint64_t shared_hash_of(Bytes id) { return hash_with(kSharedKey, id); }
 
 // What C's isspace takes for a blank, whatever the locale.
 inline bool is_blank(char c) {

@@ -32,6 +32,7 @@ struct Aligned {
   size_t n_rows = 0;
   size_t n_other_queries = 0;                        // queries of the run that the qrels do not have
   std::vector<std::string> other_queries;            // the first of them, to be shown in an error
+  std::vector<uint64_t> other_hashes;                // of all of them, to be counted once over several parts of a run
   std::vector<Range> bad;
   std::optional<Duplicate<Source>> duplicate;        // of the first query that has one
   std::optional<typename Source::IdRef> last_tag;
@@ -66,6 +67,14 @@ class OtherQueries {
   }
 
   size_t size() const { return entries_.size(); }
+
+  std::vector<uint64_t> shared_hashes() const {
+    std::vector<uint64_t> hashes;
+    char buffer[24];
+    hashes.reserve(entries_.size());
+    for (const Entry& entry : entries_) hashes.push_back(shared_hash_of(source_.view(entry.ref, buffer)));
+    return hashes;
+  }
 
   std::vector<std::string> first(size_t n) const {
     std::vector<std::string> ids;
@@ -137,6 +146,7 @@ class Engine {
     }
     aligned_.n_other_queries = others_.size();
     aligned_.other_queries = others_.first(kShownQueries);
+    aligned_.other_hashes = others_.shared_hashes();
     return std::move(aligned_);
   }
 

@@ -12,7 +12,9 @@
 #include "dict_walk.hpp"
 #include "engine.hpp"
 #include "file_text.hpp"
+#include "nearest.hpp"
 #include "qrels_text.hpp"
+#include "scatter.hpp"
 #include "text_source.hpp"
 #include "text_stream.hpp"
 
@@ -185,8 +187,8 @@ nb::list bad_lines_of(const std::vector<Range>& bad, const TextSource& source) {
 nb::tuple answer_of(const Aligned<TextSource>& aligned, const TextSource& source, const Qrels& qrels) {
   nb::object tag = aligned.last_tag ? text_of(*aligned.last_tag) : nb::none();
   return nb::make_tuple(arrays_of(aligned.answered, aligned.results), aligned.n_rows, aligned.n_other_queries,
-                        texts_of(aligned.other_queries), duplicate_of(aligned, source, qrels.index()), tag,
-                        bad_lines_of(aligned.bad, source));
+                        texts_of(aligned.other_queries), duplicate_of(aligned, source, qrels.index()),
+                        raw(aligned.other_hashes), source.uses_ranks(), tag, bad_lines_of(aligned.bad, source));
 }
 
 using Buffer = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -203,9 +205,9 @@ nb::object align_source(TextSource& source, const Qrels& qrels, const Options& o
 }
 
 nb::object align_text(const Qrels& qrels, Buffer data, const std::string& ties, bool single, bool first, bool drop_self,
-                      int64_t depth, int n_threads, size_t max_line) {
+                      int64_t depth, int n_threads, size_t max_line, bool with_ranks) {
   const Options options = options_of(ties, single, first, drop_self, depth);
-  TextSource source(options.ties == Ties::given, max_line);
+  TextSource source(options.ties == Ties::given && with_ranks, max_line);
   source.add_block(text_in(data));
   return align_source(source, qrels, options, n_threads);
 }
@@ -258,7 +260,8 @@ nb::object align_columns(const Qrels& qrels, std::vector<Batch> batches, const O
   const Aligned<ColumnSource<kIdsAreText>> aligned = align(source, qrels, options, n_threads);
   if (!aligned.bad.empty()) return nb::none();
   return nb::make_tuple(arrays_of(aligned.answered, aligned.results), aligned.n_rows, aligned.n_other_queries,
-                        texts_of(aligned.other_queries), duplicate_of(aligned, source, qrels.index()));
+                        texts_of(aligned.other_queries), duplicate_of(aligned, source, qrels.index()),
+                        raw(aligned.other_hashes), true);
 }
 
 nb::object align_batches(const Qrels& qrels, std::vector<Batch> batches, const Options& options, int n_threads) {
@@ -328,6 +331,18 @@ nb::object align_dict(const Qrels& qrels, nb::dict docs_of, const std::string& t
   return nb::make_tuple(arrays_of(answered, results), docs_of.size() - n_answered);
 }
 
+// Whole lines of a run, dealt out by their query.
+nb::list scatter(Buffer data, size_t n_parts, size_t max_line) {
+  std::vector<std::string> parts;
+  {
+    nb::gil_scoped_release release;
+    parts = scatter_lines(text_in(data), std::max<size_t>(1, n_parts), max_line);
+  }
+  nb::list texts;
+  for (const std::string& part : parts) texts.append(nb::bytes(part.data(), part.size()));
+  return texts;
+}
+
 nb::object if_valid(std::unique_ptr<Qrels> qrels) {
   return qrels->valid() ? nb::cast(qrels.release(), nb::rv_policy::take_ownership) : nb::none();
 }
@@ -393,6 +408,53 @@ ArrowTable* table_of_columns(nb::list capsules) {
   return new ArrowTable(streams);
 }
 
+using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Nearest* nearest_of(size_t k, nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu> margins) {
+  return new Nearest(k, margins.data(), margins.shape(0));
+}
+
+void add_products(Nearest& nearest, Matrix products, int64_t first) {
+  if (products.shape(0) != nearest.n_queries()) throw std::runtime_error("there must be a row of products per query");
+  nb::gil_scoped_release release;
+  nearest.add(products.data(), products.shape(1), first);
+}
+
+// How many docs each query keeps, and the numbers of these, query by query: as the bytes of 64-bit integers.
+nb::tuple found_nearest(Nearest& nearest) {
+  std::vector<int64_t> counts, rows;
+  {
+    nb::gil_scoped_release release;
+    nearest.finish();
+    for (size_t query = 0; query < nearest.n_queries(); ++query) {
+      const std::vector<int64_t>& own = nearest.rows(query);
+      counts.push_back(static_cast<int64_t>(own.size()));
+      rows.insert(rows.end(), own.begin(), own.end());
+    }
+  }
+  auto bytes = [](const std::vector<int64_t>& all) { return nb::bytes(all.data(), all.size() * sizeof(int64_t)); };
+  return nb::make_tuple(bytes(counts), bytes(rows));
+}
+
+// Products of pairs of a doc and a query, by their rows, summed in double precision.
+void exact_products(Matrix docs, Matrix queries, Numbers of_docs, Numbers of_queries,
+                    nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu> products) {
+  size_t n = of_docs.shape(0), n_dims = docs.shape(1);
+  if (queries.shape(1) != n_dims || of_queries.shape(0) != n || products.shape(0) != n)
+    throw std::runtime_error("pairs, vectors and products must fit together");
+  const int64_t *doc = of_docs.data(), *query = of_queries.data();
+  for (size_t i = 0; i < n; ++i)
+    if (doc[i] < 0 || query[i] < 0 || doc[i] >= static_cast<int64_t>(docs.shape(0)) ||
+        query[i] >= static_cast<int64_t>(queries.shape(0)))
+      throw std::runtime_error("there is no such row");
+  nb::gil_scoped_release release;
+  for (size_t i = 0; i < n; ++i)
+    products.data()[i] = static_cast<float>(exact_product(docs.data() + static_cast<size_t>(doc[i]) * n_dims,
+                                                          queries.data() + static_cast<size_t>(query[i]) * n_dims,
+                                                          n_dims));
+}
+
 }  // namespace
 }  // namespace rankscope
 
@@ -416,7 +478,8 @@ NB_MODULE(_kernel, m) {
   m.def("table_of", &table_of, "stream"_a, nb::rv_policy::take_ownership);
   m.def("table_of_columns", &table_of_columns, "streams"_a, nb::rv_policy::take_ownership);
   m.def("align_text", &align_text, "qrels"_a, "data"_a, "ties"_a, "single"_a, "first"_a, "drop_self"_a, "depth"_a,
-        "threads"_a, "max_line"_a);
+        "threads"_a, "max_line"_a, "with_ranks"_a = true);
+  m.def("scatter", &scatter, "data"_a, "n_parts"_a, "max_line"_a);
   m.def("align_file", &align_file, "qrels"_a, "file"_a, "size"_a, "ties"_a, "single"_a, "first"_a, "drop_self"_a,
         "depth"_a, "threads"_a, "max_line"_a);
   nb::class_<Stream>(m, "TextStream")
@@ -428,5 +491,10 @@ NB_MODULE(_kernel, m) {
         "single"_a, "first"_a, "drop_self"_a, "depth"_a, "threads"_a);
   m.def("align_rows", &align_rows, "qrels"_a, "queries"_a, "docs"_a, "scores"_a, "ranks"_a.none(), "ties"_a,
         "single"_a, "first"_a, "drop_self"_a, "depth"_a, "threads"_a);
+  nb::class_<Nearest>(m, "Nearest")
+      .def("add", &add_products, "products"_a, "first"_a)
+      .def("finish", &found_nearest);
+  m.def("nearest", &nearest_of, "k"_a, "margins"_a, nb::rv_policy::take_ownership);
+  m.def("exact_products", &exact_products, "docs"_a, "queries"_a, "of_docs"_a, "of_queries"_a, "products"_a);
   m.def("align_dict", &align_dict, "qrels"_a, "docs_of"_a, "ties"_a, "single"_a, "drop_self"_a, "depth"_a);
 }

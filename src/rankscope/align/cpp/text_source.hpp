@@ -25,6 +25,7 @@ class TextSource {
   }
 
   void ignore_ranks() { with_ranks_ = false; }
+  bool uses_ranks() const { return with_ranks_; }
 
   const std::vector<Bytes>& blocks() const { return blocks_; }
 

@@ -16,6 +16,7 @@ Queries that do not count in the comparison now do not count here either.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -25,9 +26,19 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, on_shared_queries
-from rankscope.analysis.unjudged.average_precision import PrecisionDifferences
+from rankscope.analysis.unjudged.average_precision import LONGEST_FOR_PAIRS, PrecisionDifferences, batch_widths
+from rankscope.analysis.unjudged.doc_lists import PooledDocs
 from rankscope.analysis.unjudged.linear import FORMS, LinearDifferences, has_plain_gains
-from rankscope.analysis.unjudged.pool import DifferenceBounds, UnjudgedPool, graded_hits, keeps_unjudged, pool_of
+from rankscope.analysis.unjudged.pool import (
+    DifferenceBounds,
+    UnjudgedPool,
+    both_lists,
+    graded_hits,
+    hits_between,
+    keeps_unjudged,
+    n_unjudged,
+    pool_of,
+)
 from rankscope.arrays import Bools, Floats, Ints, segment_max
 from rankscope.data.qrels import Qrels
 from rankscope.errors import MeasureError
@@ -50,7 +61,16 @@ NEARLY_ZERO = 1e-9
 """What rounding alone may make of a difference of 0."""
 
 
-class DocToJudge(Record):
+DOCS_AT_ONCE = 1 << 18
+"""About how many unjudged docs are looked at together."""
+PLACE, SIZE = np.dtype(np.int32), np.dtype(np.float64)
+QUEUED = np.dtype(
+    [("query", PLACE), ("rank_a", PLACE), ("rank_b", PLACE), ("against", SIZE), ("along", SIZE), ("swing", SIZE)]
+)
+"""What a queue keeps of a doc: where it is, and how far it could move the difference."""
+
+
+class DocToJudge(Record, gc=False):
     """A doc whose judgment would help to settle which system is ahead."""
 
     query: str
@@ -95,10 +115,12 @@ class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
     n_certain: int
     """How many docs to judge until the sign is settled whatever their grades: all that can change the difference,
     0 where it is settled."""
+    n_useful: int
+    """How many docs can change the difference, whether the sign is settled or not."""
     sensitivity: dict[str, float | None]
     """The difference by other ways of dealing with unjudged docs, in words; None where it is undefined."""
     docs: Callable[..., tuple[DocToJudge, ...]]
-    """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""
+    """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference, or all that are kept."""
 
 
 def supports(measure: Measure, policies: Policies) -> bool:
@@ -146,54 +168,126 @@ def pair_bounds_of(
     `scale` has the grades that can be given, where they are known: nobody may have given some of them so far. `more`
     has docs of queries that may be judged though neither run has them among its first k.
     """
-    if not supports(measure, policies):
-        raise MeasureError(
-            f"the effect of unjudged docs on {measure.name} cannot be bounded",
-            hint=f"it can for {', '.join(SUPPORTED)}, averaged over queries, with unjudged docs left in the lists",
-        )
-    runs = on_shared_queries(run_a, run_b)
-    hits = runs[0].hits, runs[1].hits
-    arguments = measure.arguments(rel=policies.relevance_level)
-    k = arguments.get("k")
-    lowest_relevant = float(arguments.get("rel") or policies.relevance_level)
-    top = max(hits[0].max_grade, lowest_relevant, *scale)  # where no judged doc is relevant, others may be
-    pool = pool_of(qrels, runs, k=k, more=more)
-    counted = np.all([~np.isnan(score_hits(each, [measure], policies)[0][:, 0]) for each in hits], axis=0)
-    if measure.base in FORMS:
-        bounds = LinearDifferences(FORMS[measure.base](arguments, top), pool, hits, top=top, scale=scale).bounds()
-    elif measure.base in VALUES:
-        bounds = first_relevant_bounds(VALUES[measure.base], arguments, pool, hits)
-    else:
-        bounds = PrecisionDifferences(arguments, pool, hits).bounds()
-    return PairBounds(bounds, pool, hits, counted, top, k)
+    work = BoundsWork(qrels, run_a, run_b, measure, policies, scale=scale)
+    pool = pool_of(qrels, work.runs, k=work.k, more=more)
+    return PairBounds(work.bounds(pool, work.hits), pool, work.hits, work.counted, work.top, work.k)
+
+
+class BoundsWork:
+    """Bounds the differences of two runs, of all queries or of some at a time."""
+
+    def __init__(
+        self,
+        qrels: Qrels,
+        run_a: AlignedRun,
+        run_b: AlignedRun,
+        measure: Measure,
+        policies: Policies,
+        *,
+        scale: Sequence[float] = (),
+    ) -> None:
+        if not supports(measure, policies):
+            raise MeasureError(
+                f"the effect of unjudged docs on {measure.name} cannot be bounded",
+                hint=f"it can for {', '.join(SUPPORTED)}, averaged over queries, with unjudged docs left in the lists",
+            )
+        self.qrels, self.measure = qrels, measure
+        self.runs = on_shared_queries(run_a, run_b)
+        self.hits = self.runs[0].hits, self.runs[1].hits
+        self.arguments = measure.arguments(rel=policies.relevance_level)
+        self.k: int | None = self.arguments.get("k")
+        lowest_relevant = float(self.arguments.get("rel") or policies.relevance_level)
+        # where no judged doc is relevant, others may be
+        self.top = max(self.hits[0].max_grade, lowest_relevant, *scale)
+        self.grades = np.unique(np.concatenate([self.hits[0].ideal_grades, scale]))
+        """Those that docs have, and that they can get."""
+        scores = (score_hits(each, [measure], policies)[0][:, 0] for each in self.hits)
+        self.counted: Bools = np.all([~np.isnan(each) for each in scores], axis=0)
+
+    def bounds(
+        self, pool: UnjudgedPool, hits: tuple[Hits, Hits], *, first: int = 0, widths: Ints | None = None
+    ) -> DifferenceBounds:
+        """Bound the differences of the queries that a pool and hits have: those from the first on."""
+        base, arguments = self.measure.base, self.arguments
+        if base in FORMS:
+            form = FORMS[base](arguments, self.top)
+            return LinearDifferences(form, pool, hits, top=self.top, grades=self.grades).bounds()
+        if base in VALUES:
+            return first_relevant_bounds(VALUES[base], arguments, pool, hits)
+        return PrecisionDifferences(arguments, pool, hits, widths=widths, whole=self.hits, first=first).bounds()
+
+    def pool(self, block: tuple[int, int]) -> UnjudgedPool:
+        return pool_of(self.qrels, self.runs, k=self.k, between=block)
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Return the queries in blocks that have few enough docs to be looked at together; nearly always one."""
+        n_docs = n_unjudged(self.hits[0], self.k) + n_unjudged(self.hits[1], self.k)
+        block = np.cumsum(n_docs) // DOCS_AT_ONCE
+        starts = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(n_docs)]
+        return list(pairwise(starts)) if n_docs.sum() > DOCS_AT_ONCE else [(0, len(n_docs))]
+
+    def widths(self, blocks: Sequence[tuple[int, int]]) -> Ints | None:
+        """Return the batches of average precision, which are those of all queries, where these are in several blocks.
+
+        Where all lists are too long to look at pairs of docs, it does not matter which batch a query is in.
+        """
+        if len(blocks) == 1 or self.measure.base != "AP":
+            return None
+        n_least = np.maximum(n_unjudged(self.hits[0], self.k), n_unjudged(self.hits[1], self.k))
+        if n_least[n_least > 0].min() > LONGEST_FOR_PAIRS:
+            return None
+        return batch_widths(np.concatenate([self.pool(block).counts for block in blocks]))
 
 
 def unjudged_effect_of(
-    qrels: Qrels, run_a: AlignedRun, run_b: AlignedRun, measure: Measure, policies: Policies
+    qrels: Qrels,
+    run_a: AlignedRun,
+    run_b: AlignedRun,
+    measure: Measure,
+    policies: Policies,
+    *,
+    most_docs: int | None = None,
 ) -> UnjudgedEffect:
-    """Bound what unjudged docs could do to the difference of two runs that are aligned already."""
-    found = pair_bounds_of(qrels, run_a, run_b, measure, policies)
-    bounds, pool, hits, counted, top, k = found.bounds, found.pool, found.hits, found.counted, found.top, found.k
-    now, low, high = (summarise(each[counted], "mean") for each in (bounds.now, bounds.low, bounds.high))
-    queue = JudgingQueue(bounds, pool, hits[0].query_ids, counted)
-    sides = zip(hits, (pool.rank_a, pool.rank_b), strict=True)
-    perfect = [graded_hits(each, pool, ranks, grade=top, k=k) for each, ranks in sides]
+    """Bound what unjudged docs could do to the difference of two runs that are aligned already.
+
+    Of the docs to judge, `most_docs` are kept at most, the first ones.
+    """
+    work = BoundsWork(qrels, run_a, run_b, measure, policies)
+    hits, counted = work.hits, work.counted
+    now = work.bounds(UnjudgedPool.without_docs(len(counted)), hits).now
+    queue = JudgingQueue(work, leads=bool(now[counted].sum() >= 0), most=most_docs)
+    blocks = work.blocks()
+    widths = work.widths(blocks)
+    low, high, n_unjudged_docs, is_exact = np.empty(len(now)), np.empty(len(now)), 0, True
+    perfect = np.empty((2, len(now)))
+    for start, stop in blocks:
+        mine, here = slice(start, stop), (hits_between(hits[0], start, stop), hits_between(hits[1], start, stop))
+        pool = work.pool((start, stop))
+        bounds = work.bounds(pool, here, first=start, widths=None if widths is None else widths[mine])
+        low[mine], high[mine], is_exact = bounds.low, bounds.high, is_exact and bounds.exact
+        n_unjudged_docs += int(counted[mine][pool.query].sum())
+        for system, ranks in enumerate((pool.rank_a, pool.rank_b)):
+            graded = graded_hits(here[system], pool, ranks, grade=work.top, k=work.k)
+            perfect[system, mine] = score_hits(graded, [measure], policies)[0][:, 0]
+        queue.add(start, pool, bounds)
     condensed = [each.judged_only() for each in hits]
     has_threshold = qrels.fractional_row is None or policies.min_rel is not None
     bpref = Measure.of(REGISTRY["Bpref"], {})
+    mean_low, mean_high = summarise(low[counted], "mean"), summarise(high[counted], "mean")
     return UnjudgedEffect(
-        k=k,
-        top_grade=top,
-        n_unjudged=int(counted[pool.query].sum()),
-        useless=now,
-        perfect=difference(perfect, measure, policies, counted),
-        low=low,
-        high=high,
-        exact=bounds.exact,
+        k=work.k,
+        top_grade=work.top,
+        n_unjudged=n_unjudged_docs,
+        useless=summarise(now[counted], "mean"),
+        perfect=summarise(np.subtract(*np.nan_to_num(perfect[::-1, counted])), "mean"),
+        low=mean_low,
+        high=mean_high,
+        exact=is_exact,
         query_ids=hits[0].query_ids,
-        query_low=np.where(counted, bounds.low, np.nan),
-        query_high=np.where(counted, bounds.high, np.nan),
-        n_certain=len(queue.order) if straddles_zero(low, high) else 0,
+        query_low=np.where(counted, low, np.nan),
+        query_high=np.where(counted, high, np.nan),
+        n_certain=queue.n_docs if straddles_zero(mean_low, mean_high) else 0,
+        n_useful=queue.n_docs,
         sensitivity={
             "unjudged docs are removed (condensed lists)": or_none(difference(condensed, measure, policies, counted)),
             "bpref instead": or_none(difference(hits, bpref, policies, counted)) if has_threshold else None,
@@ -244,26 +338,41 @@ class JudgingQueue:
     one judges the first few and compares again.
     """
 
-    def __init__(
-        self, bounds: DifferenceBounds, pool: UnjudgedPool, query_ids: tuple[str, ...], counted: Bools
-    ) -> None:
-        self.query_ids, self.pool = query_ids, pool
-        low, high = bounds.falls, bounds.rises
-        against, along = (-low, high) if bounds.now[counted].sum() >= 0 else (high, -low)
-        useful = np.flatnonzero(bounds.matters & counted[pool.query])
-        self.order: Ints = useful[np.lexsort((-along[useful], -against[useful]))]
-        """Positions in the pool."""
-        self.swings = np.where(high >= -low, high, low) / max(int(counted.sum()), 1)
-        """How far each doc of the pool can move the mean difference."""
+    def __init__(self, work: BoundsWork, *, leads: bool, most: int | None) -> None:
+        """Prepare an empty queue; `leads` says whether the second system is not behind, `most` how many docs are kept."""
+        self.work, self.leads, self.most = work, leads, most
+        self.n_docs = 0
+        """How many docs can change the difference, kept or not."""
+        self.docs = np.empty(0, dtype=QUEUED)
+
+    def add(self, first_query: int, pool: UnjudgedPool, bounds: DifferenceBounds) -> None:
+        """Take in the docs of some queries, of which this is the first."""
+        low, high, counted = bounds.falls, bounds.rises, self.work.counted
+        useful = bounds.matters & counted[first_query + pool.query]
+        self.n_docs += int(useful.sum())
+        against, along = (-low, high) if self.leads else (high, -low)
+        if self.most is not None and len(self.docs) == self.most > 0:  # others are behind all that are kept
+            useful &= against >= self.docs["against"][-1]
+        at = np.flatnonzero(useful)
+        docs = np.empty(len(at), dtype=QUEUED)
+        docs["query"], docs["rank_a"], docs["rank_b"] = first_query + pool.query[at], pool.rank_a[at], pool.rank_b[at]
+        docs["against"], docs["along"] = against[at], along[at]
+        docs["swing"] = np.where(high >= -low, high, low)[at] / max(int(counted.sum()), 1)
+        docs = np.concatenate([self.docs, docs])
+        order = np.lexsort((-docs["along"], -docs["against"]))  # equal ones as they come
+        self.docs = docs[order[: self.most]]
 
     def first(self, n: int | None = None) -> tuple[DocToJudge, ...]:
+        docs = self.docs[:n]
+        if not len(docs):
+            return ()
+        query_ids, lists = self.work.hits[0].query_ids, both_lists(self.work.runs, self.work.k)
+        query, ranks = docs["query"], (docs["rank_a"].astype(np.int64), docs["rank_b"].astype(np.int64))
+        places = [np.array([each.place_of[name] for name in query_ids], dtype=np.int64) for each in lists]
+        ids = PooledDocs(lists, (places[0], places[1]), query, ranks, {}).chosen(np.arange(len(docs)))
+        shared = [None, *range(1, int(max(ranks[0].max(), ranks[1].max())) + 1)]  # one number for all docs of a rank
+        columns = (query.tolist(), ids, docs["swing"].tolist(), ranks[0].tolist(), ranks[1].tolist())
         return tuple(
-            DocToJudge(
-                query=self.query_ids[int(self.pool.query[i])],
-                doc=self.pool.docs[i],
-                swing=or_none(float(self.swings[i])),
-                rank_a=int(self.pool.rank_a[i]) or None,
-                rank_b=int(self.pool.rank_b[i]) or None,
-            )
-            for i in self.order[:n].tolist()
+            DocToJudge(query_ids[i], doc, or_none(swing), shared[rank_a], shared[rank_b])
+            for i, doc, swing, rank_a, rank_b in zip(*columns, strict=True)
         )

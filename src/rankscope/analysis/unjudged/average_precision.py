@@ -26,21 +26,43 @@ from rankscope.analysis.unjudged.pool import DifferenceBounds, UnjudgedPool, div
 from rankscope.arrays import Bools, Floats, Ints, offsets_of, segment_sum
 from rankscope.measures.rank import precision_terms
 
-_LONGEST_FOR_PAIRS = 256
+LONGEST_FOR_PAIRS = 256
+"""Limits by pairs are worked out for batches in which no query has more unjudged docs."""
 _BATCH_CELLS = 1 << 21
+"""Queries with about equally many docs make a batch, which has so many cells at most."""
+_CELLS_AT_ONCE = 1 << 18
+"""About how many numbers an array may hold; results do not depend on it."""
 
 
 class PrecisionDifferences:
     """The differences of average precision, for any grades of the unjudged docs."""
 
-    def __init__(self, given: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits]) -> None:
+    def __init__(
+        self,
+        given: dict[str, Any],
+        pool: UnjudgedPool,
+        hits: tuple[Hits, Hits],
+        *,
+        widths: Ints | None = None,
+        whole: tuple[Hits, Hits] | None = None,
+        first: int = 0,
+    ) -> None:
+        """Prepare the docs of a pool.
+
+        Where it has the docs of some queries, `first` is the position of the first of them, `widths` are theirs among
+        those of all, and `whole` are the hits of all: sums that begin with the first query differ in their last bits.
+        """
+        self.widths = batch_widths(pool.counts) if widths is None else widths
         k, rel = given["k"], float(given["rel"])
         self.pool, self.cap = pool, k if given["norm"] == "min" else None
         self.n_relevant = hits[0].n_relevant(rel)
         self.sums = [each.per_query(precision_terms(each, k, rel)) for each in hits]
         ranks = (pool.rank_a, pool.rank_b)
         self.closeness = [np.where(each > 0, 1 / np.maximum(each, 1), 0.0) for each in ranks]
-        self.added = [own_parts(each, pool, mine, k=k, rel=rel) for each, mine in zip(hits, ranks, strict=True)]
+        query = first + pool.query
+        self.added = [
+            own_parts(each, query, mine, k=k, rel=rel) for each, mine in zip(whole or hits, ranks, strict=True)
+        ]
 
     def bounds(self) -> DifferenceBounds:
         query, n_queries = self.pool.query, self.pool.n_queries
@@ -50,7 +72,7 @@ class PrecisionDifferences:
         moves = segment_sum(moved, query, n_queries) + (lead != 0)
         change = self.over_relevant(lead[query] + self.added[1] - self.added[0], 1, query) - now[query]
         low, high = now.copy(), now.copy()
-        for queries, docs in batches(query, n_queries):
+        for queries, docs in batches(query, self.widths):
             high[queries] = self.limit(queries, docs, better=1)
             low[queries] = -self.limit(queries, docs, better=0)
         return DifferenceBounds(
@@ -74,7 +96,7 @@ class PrecisionDifferences:
         z = [np.where(is_doc, self.closeness[system][docs], 0.0) for system in (better, worse)]
         added = [np.where(is_doc, self.added[system][docs], 0.0) for system in (better, worse)]
         rises = list_limits(z[0], added[0], z[1], added[1], is_doc)
-        if docs.shape[1] <= _LONGEST_FOR_PAIRS:
+        if docs.shape[1] <= LONGEST_FOR_PAIRS:
             rises = np.minimum(rises, pair_limits(z[0], z[1], added[0] - added[1], is_doc))
         lead = (self.sums[better] - self.sums[worse])[queries, None]
         n_more = np.arange(docs.shape[1] + 1.0)
@@ -83,34 +105,48 @@ class PrecisionDifferences:
         return np.asarray(np.where(possible, reached, -np.inf).max(axis=1))
 
 
-def own_parts(hits: Hits, pool: UnjudgedPool, ranks: Ints, *, k: int | None, rel: float) -> Floats:
+def own_parts(hits: Hits, query: Ints, ranks: Ints, *, k: int | None, rel: float) -> Floats:
     """Return what each unjudged doc would add to the precisions of a list, by itself and with the judged docs."""
     relevant = np.flatnonzero((hits.grades >= rel) & hits.within(k))
     segments, judged_ranks = hits.segments[relevant], hits.ranks[relevant]
     scale = int(max(judged_ranks.max(initial=0), ranks.max(initial=0))) + 1
     offsets = offsets_of(np.bincount(segments, minlength=len(hits)))
-    place = np.searchsorted(segments * scale + judged_ranks, pool.query * scale + ranks)
+    place = np.searchsorted(segments * scale + judged_ranks, query * scale + ranks)
     before = np.concatenate(([0.0], np.cumsum(1 / judged_ranks)))
-    n_above = place - offsets[:-1][pool.query]
-    below = before[offsets[1:][pool.query]] - before[place]
+    n_above = place - offsets[:-1][query]
+    below = before[offsets[1:][query]] - before[place]
     return np.where(ranks > 0, (1 + n_above) / np.maximum(ranks, 1) + below, 0.0)
 
 
-def batches(doc_query: Ints, n_queries: int) -> Iterator[tuple[Ints, Ints]]:
-    """Yield queries with about equally many docs, and their docs (by position) as rows, filled up with -1."""
-    counts = np.bincount(doc_query, minlength=n_queries)
-    in_order = np.argsort(doc_query, kind="stable")
-    starts = offsets_of(counts)[:-1]
+def batch_widths(counts: Ints) -> Ints:
+    """Return the most docs that a query has in the batch that each query with so many docs is in."""
+    widths = np.zeros(len(counts), dtype=np.int64)
     waiting = np.argsort(counts, kind="stable")
     waiting = waiting[counts[waiting] > 0]
     while len(waiting):
         width = int(counts[waiting[-1]])
-        cells = width * width if width <= _LONGEST_FOR_PAIRS else width
-        n_rows = max(1, _BATCH_CELLS // cells)
-        queries, waiting = waiting[-n_rows:], waiting[:-n_rows]
-        column = np.arange(width)
-        rows = np.minimum(starts[queries][:, None] + column, len(in_order) - 1)
-        yield queries, np.where(column < counts[queries][:, None], in_order[rows], -1)
+        n_rows = max(1, _BATCH_CELLS // cells_of(width))
+        widths[waiting[-n_rows:]] = width
+        waiting = waiting[:-n_rows]
+    return widths
+
+
+def cells_of(width: int) -> int:
+    return width * width if width <= LONGEST_FOR_PAIRS else width
+
+
+def batches(doc_query: Ints, widths: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Yield queries of a batch, some at a time, and their docs (by position) as rows, filled up with -1."""
+    counts = np.bincount(doc_query, minlength=len(widths))
+    in_order = np.argsort(doc_query, kind="stable")
+    starts = offsets_of(counts)[:-1]
+    for width in np.unique(widths[counts > 0])[::-1].tolist():
+        waiting, column = np.flatnonzero((widths == width) & (counts > 0)), np.arange(width)
+        n_rows = max(1, _CELLS_AT_ONCE // cells_of(width))
+        for start in range(0, len(waiting), n_rows):
+            queries = waiting[start : start + n_rows]
+            rows = np.minimum(starts[queries][:, None] + column, len(in_order) - 1)
+            yield queries, np.where(column < counts[queries][:, None], in_order[rows], -1)
 
 
 def pair_limits(z_better: Floats, z_worse: Floats, added: Floats, is_doc: Bools) -> Floats:

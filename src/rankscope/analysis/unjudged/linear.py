@@ -26,7 +26,7 @@ The lowest difference is the highest one with the systems exchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -183,14 +183,15 @@ class LinearDifferences:
         hits: tuple[Hits, Hits],
         *,
         top: float,
-        scale: Sequence[float] = (),
+        grades: Floats,
     ) -> None:
+        """Prepare the docs of a pool; `grades` are those that docs of any query have, or can get."""
         self.pool, self.form = pool, form
         weights_a = form.doc_weights(hits[0], pool.query, pool.rank_a)
         self.slopes = form.doc_weights(hits[1], pool.query, pool.rank_b) - weights_a
         self.judged_part = form.judged_sums(hits[1]) - form.judged_sums(hits[0])
-        # whole grades up to the top, those of the qrels, and those of the scale
-        grades = np.concatenate([np.arange(0.0, top + 1), hits[0].ideal_grades, [top], scale])
+        # whole grades up to the top are possible, too
+        grades = np.concatenate([np.arange(0.0, top + 1), grades, [top]])
         levels = np.unique(form.gain(np.unique(grades[(grades >= 0) & (grades <= top)])))
         levels = levels[levels > 0] if levels[-1] > 0 else levels[-1:]
         ideal = hits[0].ideal_offsets, hits[0].ideal_grades

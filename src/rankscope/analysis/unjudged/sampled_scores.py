@@ -2,7 +2,8 @@
 
 All draws are scored at once. `SampledHits` calls the measure itself, whatever it is: each draw of each query becomes a
 query of its own, so there is one call per system. `SampledSums` (for measures that are sums over docs, see `linear`) and
-`SampledPrecisions` (for average precision) return the same several times faster. Each of them has three methods:
+`SampledPrecisions` (for average precision) return the same several times faster. Each of them says how many docs it takes
+at once, besides all docs of some queries, and has three methods:
 
 - `prepare` returns what is needed of a system;
 - `sizes` tells about how many numbers each query makes in one draw;
@@ -12,9 +13,9 @@ query of its own, so there is one call per system. `SampledSums` (for measures t
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import chain, compress
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
@@ -22,59 +23,86 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun
+from rankscope.analysis.unjudged.doc_lists import lists_of, not_of_this_run
 from rankscope.analysis.unjudged.linear import IdealDivisor, LinearForm
-from rankscope.analysis.unjudged.pool import divide
-from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
+from rankscope.analysis.unjudged.pool import divide, positions_among
+from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments, number_at
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
-from rankscope.errors import InputError
 from rankscope.light import replace
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+
+if TYPE_CHECKING:
+    from rankscope.analysis.unjudged.random_judgments import Keys
 
 
 class UnjudgedDocs:
     """The unjudged docs that one system retrieved within the depth of a measure, query by query, by rank.
 
-    The run is read only where the hits say that there are any.
+    They lie in the run's lists, which are read only where the hits say that there are any.
     """
 
     def __init__(self, run: AlignedRun, judged: Hits, judgments: RandomJudgments, *, depth: int | None) -> None:
-        n_shown = judged.n_retrieved
+        self.run, self.judged, self.judgments, self.depth = run, judged, judgments, depth
+        self.counts = judged.n_retrieved - np.diff(judged.offsets)
+        """How many each query has."""
+
+    def of(self, queries: Ints) -> tuple[Ints, Ints, Keys]:
+        """Return those of some queries: each doc's query, by its place among these, its rank, and its key."""
+        judged, n_shown = self.judged, self.judged.n_retrieved[queries]
         starts = offsets_of(n_shown)
-        query = np.repeat(np.arange(len(judged)), n_shown)
+        query = np.repeat(np.arange(len(queries)), n_shown)
+        ranks = np.arange(len(query)) - starts[query] + 1
         unjudged = np.ones(len(query), dtype=np.bool_)
-        unjudged[starts[judged.segments] + judged.ranks - 1] = False
-        self.ranks = (np.arange(len(query)) - starts[query] + 1)[unjudged]
-        self.counts = np.bincount(query[unjudged], minlength=len(judged))
-        """How many docs each query has."""
-        self.offsets = offsets_of(self.counts)
-        self.keys = np.empty(0, dtype=np.uint64)
-        """A number for each pair of query and doc: the same one in every system."""
-        places = np.flatnonzero(self.counts)
-        if len(places):
-            query_ids = [judged.query_ids[i] for i in places.tolist()]
-            lists = run.leading(query_ids, int(n_shown.max()) if depth is None else depth)
-            if [len(docs) for docs in lists] != n_shown[places].tolist():
-                raise InputError(
-                    f"the hits of {run.run.name or 'a run'} do not belong to it",
-                    hint="give what align returns for the same run under the same policies",
-                )
-            doc_ids = list(compress(chain.from_iterable(lists), unjudged[(self.counts > 0)[query]].tolist()))
-            self.keys = judgments.keys(judged.query_ids, query[unjudged], doc_ids)
+        rows, within = rows_of(judged.offsets, queries)
+        unjudged[starts[within] + judged.ranks[rows] - 1] = False
+        query, ranks = query[unjudged], ranks[unjudged]
+        if not len(query):
+            return query, ranks, np.empty(0, dtype=np.uint64)
+        lists = lists_of(self.run, self.depth)
+        query_ids = [judged.query_ids[i] for i in queries.tolist()]
+        # a query that was left out of the run's hits has no docs there
+        answered = [i for i, n in enumerate(n_shown.tolist()) if n]
+        places = np.array([lists.place_of[query_ids[i]] for i in answered], dtype=np.int64)
+        hashes = lists.hashes(places)
+        if len(hashes) != len(unjudged):
+            raise not_of_this_run(self.run)
+        return query, ranks, self.judgments.keys_of(query_ids, query, hashes[unjudged])
 
 
 class SampledDocs:
     """The unjudged docs of one system for some queries, each of which has some, with their random judgments."""
 
-    def __init__(self, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, judgments: RandomJudgments) -> None:
-        self.queries, self.judgments = queries, judgments
-        self.rows, self.query = rows_of(docs.offsets, queries)
-        """Where each doc stands among the unjudged docs of its system, and its query by its place in `queries`."""
-        self.other_rows = other_rows
-        """Where it stands among those of the other system; -1 where the other did not retrieve it."""
+    def __init__(self, docs: UnjudgedDocs, others: UnjudgedDocs, queries: Ints, *, spans: Sequence[Ints]) -> None:
+        self.queries, self.judgments = queries, docs.judgments
+        self.spans = spans
+        """The same queries in spans, whose shares in a sum are added up one after the other."""
+        query, ranks, self.keys = docs.of(queries)
+        _, other_ranks, other_keys = others.of(queries)
+        self._query, self._ranks = query.astype(np.int32), ranks.astype(np.int32)
+        self._other_ranks = np.append(other_ranks, 0)[positions_among(other_keys, self.keys)].astype(np.int32)
         self.starts = offsets_of(docs.counts[queries])[:-1]
         """Where the docs of each query start."""
-        self.keys = docs.keys[self.rows]
+        self.merged: tuple[MergedList, MergedList] | None = None
+        """Both lists as `SampledPrecisions` needs them."""
+
+    @property
+    def query(self) -> Ints:
+        """Each doc's query, by its place in `queries`."""
+        return self._query.astype(np.int64)
+
+    @property
+    def ranks(self) -> Ints:
+        return self._ranks.astype(np.int64)
+
+    @property
+    def other_ranks(self) -> Ints:
+        """The rank in the other system's list; 0 where the other did not retrieve the doc."""
+        return self._other_ranks.astype(np.int64)
+
+    @property
+    def n_only_here(self) -> int:
+        return int((self._other_ranks == 0).sum())
 
     @cached_property
     def chances(self) -> Floats:
@@ -86,16 +114,18 @@ class SampledDocs:
         """Which of the relevant grades each doc has where it is relevant, docs x draws."""
         return self.judgments.picks(self.keys)
 
+    def forget(self) -> None:
+        """Let go of what follows from the keys, as it takes much more memory than these."""
+        for name in ("chances", "picks"):
+            vars(self).pop(name, None)
 
-def rows_in_other(docs: UnjudgedDocs, other: UnjudgedDocs, queries: Ints) -> Ints:
-    """Return where each unjudged doc of some queries stands among another system's; -1 where it is not there."""
-    keys, rows = docs.keys[rows_of(docs.offsets, queries)[0]], rows_of(other.offsets, queries)[0]
-    if not len(rows):
-        return np.full(len(keys), -1)
-    rows = rows[np.argsort(other.keys[rows])]
-    other_keys = other.keys[rows]
-    place = np.minimum(np.searchsorted(other_keys, keys), len(rows) - 1)
-    return np.where(other_keys[place] == keys, rows[place], -1)
+    def draws_at(self, rate: float) -> Iterator[Bools]:
+        """Yield for every draw which docs are relevant at a rate: where the chance is below it."""
+        below, are_all = number_at(rate)
+        for draw in range(N_DRAWS):
+            yield (
+                np.ones(len(self.keys), dtype=np.bool_) if are_all else self.judgments.numbers(self.keys, draw) < below
+            )
 
 
 def rows_of(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
@@ -110,14 +140,14 @@ class RetrievedDocs(msgspec.Struct, frozen=True, eq=False):
 
     judged: Hits
     unjudged: UnjudgedDocs
-    weights: Floats = np.empty(0)
-    """What each unjudged doc counts at its rank, where the measure is a sum over docs; else empty."""
     judged_sums: Floats = np.empty(0)
     """What the judged docs of each query add up to, where the measure is such a sum; else empty."""
 
 
 class SampledHits:
     """Scores by any measure of hits."""
+
+    docs_at_once = 0
 
     def __init__(self, measure: Measure, policies: Policies, ideal: tuple[Ints, Floats], relevant: Floats) -> None:
         self.measure, self.policies, self.relevant = measure, policies, relevant
@@ -139,11 +169,11 @@ class SampledHits:
         is_relevant = sample.chances < rate
         grades = np.where(is_relevant, self.relevant[sample.picks], -1.0)
         ideal = self.ideal(sample, is_relevant)
-        shared = sample.other_rows >= 0
-        ranks, other_ranks = first.unjudged.ranks[sample.rows], second.unjudged.ranks[sample.other_rows[shared]]
+        query, other_ranks = sample.query, sample.other_ranks
+        shared = other_ranks > 0
         stacks = (
-            stack_draws(first.judged, sample.queries, sample.query, ranks, grades, ideal=ideal),
-            stack_draws(second.judged, sample.queries, sample.query[shared], other_ranks, grades[shared], ideal=ideal),
+            stack_draws(first.judged, sample.queries, query, sample.ranks, grades, ideal=ideal),
+            stack_draws(second.judged, sample.queries, query[shared], other_ranks[shared], grades[shared], ideal=ideal),
         )
         scores = [np.nan_to_num(score_hits(each, [self.measure], self.policies)[0][:, 0]) for each in stacks]
         return np.asarray((scores[0] - scores[1]).reshape(N_DRAWS, -1).mean(axis=0))
@@ -197,23 +227,23 @@ def stack_draws(
 class SampledSums:
     """Scores by a measure that is a sum over docs, divided by what an ideal list would have."""
 
+    docs_at_once = 0
+
     def __init__(self, form: LinearForm, ideal: tuple[Ints, Floats], relevant: Floats, *, longest: int) -> None:
         self.form, self.gains = form, form.gain(relevant)
         levels = np.unique(np.concatenate([form.gain(ideal[1]), self.gains]))
         self.ideal = IdealDivisor(form, levels[levels > 0], ideal, n_unjudged=longest)
 
     def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
-        query = np.repeat(np.arange(len(judged)), unjudged.counts)
-        weights = self.form.doc_weights(judged, query, unjudged.ranks)
-        return RetrievedDocs(judged, unjudged, weights, self.form.judged_sums(judged))
+        return RetrievedDocs(judged, unjudged, self.form.judged_sums(judged))
 
     def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:  # noqa: ARG002 (docs that only the second has stay as they are)
         return first.unjudged.counts
 
     def differences(self, sample: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
-        slopes = first.weights[sample.rows]
-        shared = np.flatnonzero(sample.other_rows >= 0)
-        slopes[shared] -= second.weights[sample.other_rows[shared]]
+        query = sample.queries[sample.query]
+        slopes = self.form.doc_weights(first.judged, query, sample.ranks)
+        slopes -= self.form.doc_weights(second.judged, query, sample.other_ranks)
         is_relevant = sample.chances < rate
         gains: Floats = is_relevant * (self.gains[sample.picks] if len(self.ideal.levels) > 1 else self.gains[0])
         sums = np.add.reduceat(gains * slopes[:, None], sample.starts, axis=0)
@@ -228,7 +258,9 @@ class SampledSums:
 
 
 class SampledPrecisions:
-    """Scores by average precision."""
+    """Scores by average precision, one draw after the other, so that more docs can be looked at together."""
+
+    docs_at_once = 1 << 16
 
     def __init__(self, ideal: tuple[Ints, Floats], *, rel: float, most: int | None) -> None:
         offsets, grades = ideal
@@ -243,38 +275,54 @@ class SampledPrecisions:
         return np.asarray(first.unjudged.counts + np.diff(first.judged.offsets) + np.diff(second.judged.offsets))
 
     def differences(self, sample: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
-        is_relevant = sample.chances < rate
-        n_relevant = np.add.reduceat(is_relevant, sample.starts, axis=0, dtype=np.float64)
-        n_relevant += self.n_relevant[sample.queries, None]
-        divisor = n_relevant if self.most is None else np.minimum(n_relevant, self.most)
-        shared = sample.other_rows >= 0
-        ranks, other_ranks = first.unjudged.ranks[sample.rows], second.unjudged.ranks[sample.other_rows[shared]]
-        sums = precision_sums(first.judged, sample.queries, sample.query, ranks, is_relevant)
-        sums -= precision_sums(second.judged, sample.queries, sample.query[shared], other_ranks, is_relevant[shared])
-        return np.asarray(divide(sums, divisor).mean(axis=1))
+        lists = sample.merged
+        if lists is None:
+            query, other_ranks = sample.query, sample.other_ranks
+            shared = np.flatnonzero(other_ranks)
+            lists = sample.merged = (
+                MergedList(first.judged, sample.queries, query, sample.ranks, np.arange(len(query))),
+                MergedList(second.judged, sample.queries, query[shared], other_ranks[shared], shared),
+            )
+        query, n_judged = sample.query, self.n_relevant[sample.queries]
+        scores = np.empty((len(sample.queries), N_DRAWS))
+        for draw, is_relevant in enumerate(sample.draws_at(rate)):
+            n_relevant = n_judged + np.bincount(query[is_relevant], minlength=len(n_judged)).astype(np.float64)
+            divisor = n_relevant if self.most is None else np.minimum(n_relevant, self.most)
+            scores[:, draw] = divide(
+                lists[0].precision_sums(is_relevant) - lists[1].precision_sums(is_relevant), divisor
+            )
+        return np.asarray(scores.mean(axis=1))
 
 
-def precision_sums(relevant: Hits, queries: Ints, doc_query: Ints, doc_ranks: Ints, is_relevant: Bools) -> Floats:
-    """Return the sum of the precisions at all relevant docs of a list, queries x draws.
+class MergedList:
+    """The docs of one system that are relevant, or may be: those judged relevant, and unjudged ones, by rank."""
 
-    `relevant` are the judged docs of the list that are relevant; `is_relevant` (docs x draws) says so of unjudged ones.
-    """
-    rows, query = rows_of(relevant.offsets, queries)
-    segments, ranks = np.concatenate([query, doc_query]), np.concatenate([relevant.ranks[rows], doc_ranks])
-    order = np.lexsort((ranks, segments))
-    found = np.concatenate([np.ones((len(rows), N_DRAWS), dtype=np.bool_), is_relevant])[order]
-    so_far = np.cumsum(found, axis=0, dtype=np.float64)
-    counts = np.bincount(segments, minlength=len(queries))
-    listed = np.flatnonzero(counts)
-    starts = offsets_of(counts)[:-1][listed]
-    before = np.where(starts[:, None] > 0, so_far[starts - 1], 0.0)
-    so_far -= np.repeat(before, counts[listed], axis=0)
-    so_far /= ranks[order, None]
-    so_far *= found
-    sums = np.zeros((len(queries), N_DRAWS))
-    if len(listed):
-        sums[listed] = np.add.reduceat(so_far, starts, axis=0)
-    return sums
+    def __init__(self, relevant: Hits, queries: Ints, doc_query: Ints, doc_ranks: Ints, docs: Ints) -> None:
+        """Merge what was judged relevant and unjudged docs of some queries; `docs` says which of a sample these are."""
+        rows, query = rows_of(relevant.offsets, queries)
+        segments, ranks = np.concatenate([query, doc_query]), np.concatenate([relevant.ranks[rows], doc_ranks])
+        order = np.lexsort((ranks, segments))
+        self.n_queries = len(queries)
+        self.segments, self.ranks = segments[order].astype(np.int32), ranks[order].astype(np.int32)
+        self.docs = np.concatenate([np.full(len(rows), -1), docs])[order].astype(np.int32)
+        """Where each doc is in the sample; -1 for those judged relevant."""
+        counts = np.bincount(self.segments, minlength=self.n_queries)
+        self.listed = np.flatnonzero(counts)
+        """The queries that have any, whose docs begin at `starts`."""
+        self.starts = offsets_of(counts)[:-1][self.listed]
+
+    def precision_sums(self, is_relevant: Bools) -> Floats:
+        """Return the sum of the precisions at all relevant docs of each query in one draw."""
+        found = np.flatnonzero(np.append(is_relevant, True)[self.docs])
+        segments = self.segments[found]
+        counts = np.bincount(segments, minlength=self.n_queries)
+        so_far = np.arange(1, len(found) + 1) - np.repeat(offsets_of(counts)[:-1], counts)
+        precisions = np.zeros(len(self.docs))
+        precisions[found] = so_far / self.ranks[found]
+        sums = np.zeros(self.n_queries)
+        if len(precisions):
+            sums[self.listed] = np.add.reduceat(precisions, self.starts)
+        return sums
 
 
 SampledScores: TypeAlias = SampledHits | SampledSums | SampledPrecisions

@@ -14,7 +14,8 @@ is closed, is worked out where somebody wants to see it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +34,6 @@ from rankscope.analysis.unjudged.sampled_scores import (
     SampledScores,
     SampledSums,
     UnjudgedDocs,
-    rows_in_other,
 )
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
@@ -57,6 +57,8 @@ TIE = 1e-12
 """What rounding alone may make of a difference of 0, for scores up to 1."""
 CELLS = 1 << 18
 """About how many numbers an array over all draws may hold; results do not depend on it."""
+MOST_KEPT = 1 << 20
+"""So many unjudged docs of a pair at most stay in memory, where they take 20 bytes each, while rates are tried."""
 MOST_LEVELS = 16
 """With more different gains than this, the way by sums is not worth its while."""
 
@@ -166,6 +168,8 @@ class TippingTable:
         self.means = {**self.scores, **{name: self.sign * values for name, values in (means or {}).items()}}
         self.sampled = self.way_to_score(measure, given)
         self.retrieved: dict[str, RetrievedDocs] = {}
+        self.gap: ScoreGap | None = None
+        """That of the last check, as its tipping point is often asked for next."""
 
     def way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
         relevant, (_, grades) = self.judgments.grades, self.ideal
@@ -191,7 +195,7 @@ class TippingTable:
         if abs(means[0] - means[1]) <= TIE * max(1.0, *map(abs, means)):
             return None
         behind, ahead = (a, b) if means[0] < means[1] else (b, a)
-        gap = ScoreGap(self, behind, ahead, shares)
+        gap = self.gap = ScoreGap(self, behind, ahead, shares)
         relevant = self.relevant_share(behind, counted=counted)
         strength: Literal["stands", "cautious", "not_safe"] = "stands"
         if gap.is_closed_at(STANDS_AT * relevant.r95):
@@ -219,7 +223,9 @@ class TippingTable:
         it is: above 0.8 r95 where the verdict stands, up to 0.6 r95 where it is not safe, else in between.
         """
         _, shares = self.queries_of(check.behind, check.ahead, counted, weights)
-        gap = ScoreGap(self, check.behind, check.ahead, shares)
+        gap, self.gap = self.gap, None
+        if gap is None or not gap.is_of(check.behind, check.ahead, shares):
+            gap = ScoreGap(self, check.behind, check.ahead, shares)
         caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
         ends = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}
         open_at, end = ends[check.strength]
@@ -284,9 +290,9 @@ class ScoreGap:
     """The mean difference between two systems, better up, at any rate of relevance among the first's unjudged docs."""
 
     def __init__(self, table: TippingTable, first: str, second: str, shares: Floats) -> None:
-        self.table, self.shares = table, shares
+        self.table, self.shares, self.names = table, shares, (first, second)
         self.systems = table.docs_of(first), table.docs_of(second)
-        docs, others = (each.unjudged for each in self.systems)
+        docs = self.systems[0].unjudged
         has_unjudged = (docs.counts > 0) & (shares > 0)
         now = np.nan_to_num(table.scores[first]) - np.nan_to_num(table.scores[second])
         over_runs = np.nan_to_num(table.means[first]) - np.nan_to_num(table.means[second])
@@ -295,17 +301,52 @@ class ScoreGap:
         queries = np.flatnonzero(has_unjudged)
         piece = np.cumsum(table.sampled.sizes(*self.systems)[queries]) * N_DRAWS // CELLS
         self.spans = np.split(queries, np.flatnonzero(np.diff(piece)) + 1) if len(queries) else []
-        self.other_rows = [rows_in_other(docs, others, span) for span in self.spans]
-        self.n_only_first = sum(int((rows < 0).sum()) for rows in self.other_rows)
-        self.kept: SampledDocs | None = None
+        self.is_kept = int(docs.counts[queries].sum()) <= MOST_KEPT
+        self.kept: list[SampledDocs] = []
+
+    def is_of(self, first: str, second: str, shares: Floats) -> bool:
+        return self.names == (first, second) and np.array_equal(self.shares, shares)
+
+    def samples(self) -> Iterator[SampledDocs]:
+        """Yield the docs span by span; they are found again each time where there are very many."""
+        if self.kept:
+            yield from self.kept
+            return
+        docs, others = (each.unjudged for each in self.systems)
+        kept = []
+        for spans in self.spans_together():
+            sample = SampledDocs(docs, others, np.concatenate(spans), spans=spans)
+            if self.is_kept:
+                kept.append(sample)
+            yield sample
+        self.kept = kept
+
+    def spans_together(self) -> Iterator[list[Ints]]:
+        """Yield spans, as many at a time as are looked at together."""
+        some, n_docs = list[Ints](), 0
+        for span in self.spans:
+            own = int(self.systems[0].unjudged.counts[span].sum())
+            if some and n_docs + own > self.table.sampled.docs_at_once:
+                yield some
+                some, n_docs = [], 0
+            some.append(span)
+            n_docs += own
+        if some:
+            yield some
+
+    @cached_property
+    def n_only_first(self) -> int:
+        return sum(sample.n_only_here for sample in self.samples())
 
     def at(self, rate: float) -> float:
         total = self.constant
-        for span, other_rows in zip(self.spans, self.other_rows, strict=True):
-            sample = self.kept or SampledDocs(self.systems[0].unjudged, span, other_rows, self.table.judgments)
-            self.kept = sample if len(self.spans) == 1 else None
+        for sample in self.samples():
             differences = self.table.sampled.differences(sample, *self.systems, min(rate, 1.0))
-            total += self.table.sign * float(self.shares[span] @ differences)
+            ends = np.cumsum([len(span) for span in sample.spans])[:-1]
+            for span, own in zip(sample.spans, np.split(differences, ends), strict=True):
+                total += self.table.sign * float(self.shares[span] @ own)
+            if len(self.spans) > 1:
+                sample.forget()
         return total
 
     def is_closed_at(self, rate: float) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.errors import FormatError, OptionError, RankscopeError, did_you_mean
+from rankscope.io.addresses import shown_url
 from rankscope.io.files import read_json, read_text
 from rankscope.io.formats import format_in_name
 from rankscope.io.source import PathLike, source_of
@@ -175,7 +176,7 @@ def import_files(
     options = {"query": query, "name_of": name_of, "keep": unresolved == "keep"}
     found = [import_content(file, options) for file in read]
     refuse_unused(read, found, query=query, practitioners=practitioners)
-    parts = [(str(path), each) for path, each in zip(paths, found, strict=True)]
+    parts = [(shown_url(str(path)), each) for path, each in zip(paths, found, strict=True)]
     return merge_imports(parts, docs={str(practitioners): people} if people else {}, asked=query)
 
 
@@ -188,16 +189,16 @@ class FileContent(Record):
 
 
 def read_content(path: PathLike, kind: str | None) -> FileContent:
-    content = content_of(path)
-    chosen = kind or kind_of(content, where=str(path))
+    content, name = content_of(path), shown_url(str(path))
+    chosen = kind or kind_of(content, where=name)
     if chosen not in KINDS:
         raise OptionError(
             f"there is no kind {chosen!r}; there are {', '.join(KINDS)}", hint=did_you_mean(chosen, KINDS)
         )
     if not KINDS[chosen].fits(content):
         looks = next((name for name, other in KINDS.items() if other.fits(content)), None)
-        raise FormatError(f"{path} does not look like {chosen}", hint=f"it looks like {looks}" if looks else "")
-    return FileContent(str(path), content, chosen)
+        raise FormatError(f"{name} does not look like {chosen}", hint=f"it looks like {looks}" if looks else "")
+    return FileContent(name, content, chosen)
 
 
 def refuse_unused(

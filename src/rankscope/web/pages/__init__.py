@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rankscope.web.actions import ActionRoute
-from rankscope.web.pages.agreement import AgreementOptions, AgreementPage, agreement_page, page_report
+from rankscope.web.pages.agreement import AgreementPage, agreement_moved, agreement_page, page_report
 from rankscope.web.pages.collections import CollectionsOptions, CollectionsPage, collections_page, collections_report
 from rankscope.web.pages.compare import ComparePage, ComparePageOptions, compare_page, compare_report, compare_view
-from rankscope.web.pages.flags import FlagsOptions, FlagsPage, flags_page, flags_report
+from rankscope.web.pages.flags import FlagsPage, flags_page, flags_report
 from rankscope.web.pages.history import HistoryOptions, HistoryPage, history_page, history_report
 from rankscope.web.pages.jobs import (
     JobNumber,
@@ -24,8 +24,6 @@ from rankscope.web.pages.jobs import (
     start_job,
 )
 from rankscope.web.pages.judge import (
-    CreateOptions,
-    ExtendOptions,
     GuidelineOptions,
     JudgeOptions,
     JudgePage,
@@ -33,10 +31,8 @@ from rankscope.web.pages.judge import (
     TaskNumber,
     TaskOptions,
     TaskPage,
-    extend,
     forget_rater,
     judge_page,
-    make_task,
     reopen_task,
     revoke_rater,
     save_guideline,
@@ -60,6 +56,7 @@ from rankscope.web.pages.run import RunPage, RunPageOptions, run_page, run_repor
 from rankscope.web.pages.share import ShareOptions, SharePage, share_page
 from rankscope.web.pages.systems import SystemsOptions, SystemsPage, systems_page, systems_report, systems_view
 from rankscope.web.pages.targets import TargetsOptions, TargetsPage, targets_page, targets_report
+from rankscope.web.pages.task_results import TaskResultOptions
 from rankscope.web.routing import PageRoute
 
 PAGES: tuple[PageRoute[Any], ...] = (
@@ -144,21 +141,22 @@ PAGES: tuple[PageRoute[Any], ...] = (
     PageRoute(
         "/agreement",
         "Agreement",
-        AgreementOptions,
+        TaskResultOptions,
         agreement_page,
         AgreementPage,
-        "agreement.html",
+        "task_result.html",
         report=page_report,
+        moved=agreement_moved,
         in_menu=False,
         site_limit=0,
     ),
     PageRoute(
         "/flags",
         "Flags, choices and preferences",
-        FlagsOptions,
+        TaskResultOptions,
         flags_page,
         FlagsPage,
-        "flags.html",
+        "task_result.html",
         report=flags_report,
         in_menu=False,
         site_limit=0,
@@ -224,8 +222,6 @@ ACTIONS: tuple[ActionRoute[Any], ...] = (
     ActionRoute("/jobs/start", "Start a run", StartOptions, start_job),
     ActionRoute("/jobs/cancel", "Cancel a run", JobNumber, cancel_job),
     ActionRoute("/jobs/resume", "Resume a run", JobNumber, resume_job),
-    ActionRoute("/judge/create", "Make a judging task", CreateOptions, make_task),
-    ActionRoute("/judge/extend", "Extend a judging task", ExtendOptions, extend),
     ActionRoute("/judge/stop", "Stop a judging task", TaskNumber, stop_task),
     ActionRoute("/judge/reopen", "Reopen a judging task", TaskNumber, reopen_task),
     ActionRoute("/judge/revoke", "Revoke the invitation of a rater", RaterNumber, revoke_rater),

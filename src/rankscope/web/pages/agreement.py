@@ -5,53 +5,44 @@ from __future__ import annotations
 from rankscope.data.tasks import Task
 from rankscope.judging.agreement import AgreementReport, agreement_of
 from rankscope.judging.guidelines import parse_guideline
-from rankscope.records import Options, Record
 from rankscope.report.agreement import agreement_report
 from rankscope.report.document import Report
+from rankscope.web.address import address
 from rankscope.web.library import Library
+from rankscope.web.pages.task_results import TaskResultOptions, TaskResultPage, asked_task, known_of_task
+
+__all__ = ["AgreementPage", "agreement_in", "agreement_moved", "agreement_page", "asked_task", "page_report"]
 
 
-class AgreementOptions(Options):
-    """Of which task."""
-
-    task: str | None = None
-    """Its number or name; the newest where none is given."""
-
-
-class AgreementPage(Record, kw_only=True):
+class AgreementPage(TaskResultPage, kw_only=True):
     """What stands on the page of agreement."""
 
-    tasks: tuple[tuple[int, str], ...]
-    """Number and name of each, the newest first."""
-    task: Task | None = None
     agreement: AgreementReport | None = None
-    why_not: str = ""
-    """Why there is nothing to say yet."""
-    next_step: str = ""
 
 
-def agreement_page(library: Library, asked: AgreementOptions) -> AgreementPage:
-    """Show how much raters agree, and what each rater's grades make of the verdict."""
-    known = tuple((task.number, task.name) for task in library.store.tasks.list()[::-1])
-    task = asked_task(library, asked.task)
+def agreement_page(library: Library, asked: TaskResultOptions) -> AgreementPage:
+    """Show how much raters agree, and what each rater's grades make of the verdict; of lists there are no grades."""
+    known = known_of_task(library, asked)
+    task = known["task"]
     if task is None:
-        return AgreementPage(
-            tasks=known,
-            why_not="There is no task yet.",
-            next_step="Tasks are made on the page Judge, or by `rankscope judge create`.",
-        )
+        return AgreementPage(**known)
+    if task.plan.mode == "lists":
+        known["why_not"] = "Lists get no grades, so there are none to compare."
+        known["next_step"] = "The page Flags and choices says which list raters prefer, and what they flag."
+        return AgreementPage(**known)
     found = agreement_in(library, task)
     if not found.n_grades:
-        lists = task.plan.mode == "lists"
-        return AgreementPage(
-            tasks=known,
-            task=task,
-            why_not="Lists get no grades, so there are none to compare." if lists else "Nothing is graded yet.",
-            next_step="The page Flags and choices says which list raters prefer, and what they flag."
-            if lists
-            else "As soon as two raters have graded the same docs, this page says how much they agree.",
-        )
-    return AgreementPage(tasks=known, task=task, agreement=found)
+        known["why_not"] = "Nothing is graded yet."
+        known["next_step"] = "As soon as two raters have graded the same docs, this page says how much they agree."
+        return AgreementPage(**known)
+    return AgreementPage(**known, agreement=found)
+
+
+def agreement_moved(page: AgreementPage) -> str:
+    """Return where a browser finds what raters of lists said; empty where they graded docs."""
+    if page.task is None or page.task.plan.mode != "lists":
+        return ""
+    return address("/flags", task=page.task.number)
 
 
 def agreement_in(library: Library, task: Task) -> AgreementReport:
@@ -67,11 +58,3 @@ def agreement_in(library: Library, task: Task) -> AgreementReport:
 
 def page_report(page: AgreementPage) -> Report | None:
     return None if page.agreement is None else agreement_report(page.agreement)
-
-
-def asked_task(library: Library, reference: str | None) -> Task | None:
-    """Return the task that an address names; the newest where it names none, and None where there is no task."""
-    if reference is not None:
-        return library.store.tasks.get(reference)
-    tasks = library.store.tasks.list()
-    return tasks[-1] if tasks else None

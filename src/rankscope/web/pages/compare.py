@@ -11,7 +11,6 @@ from msgspec import Meta
 from rankscope import records
 from rankscope.comparison.records import Comparison, PairResult, QueryGroup
 from rankscope.errors import RankscopeError, UnfinishedError
-from rankscope.experiment.history import MeasureWithMargin, measure_with_margin, policies_of
 from rankscope.experiment.stored_comparison import (
     StoredQuestion,
     compare_stored,
@@ -20,6 +19,7 @@ from rankscope.experiment.stored_comparison import (
     strata_in,
     with_fewer_docs,
 )
+from rankscope.experiment.stored_scoring import MeasureWithMargin, measure_with_margin, policies_of
 from rankscope.printable import counted, listed
 from rankscope.records import Options, Record
 from rankscope.report import comparison as report
@@ -406,7 +406,11 @@ def findings_of(comparison: Comparison, runs: dict[str, StoredRun], asked: Compa
     later = doc.Figure | doc.TableBlock if len(comparison.groups) == 1 else doc.Figure
     return Findings(
         comparison=records.replace(with_fewer_docs(comparison)),  # without scores, which take much memory
-        to_judge=tuple(DocsToJudge(pair.group, pair.a, pair.b, len(pair.settle)) for pair in comparison if pair.settle),
+        to_judge=tuple(
+            DocsToJudge(pair.group, pair.a, pair.b, pair.n_settle or len(pair.settle))
+            for pair in comparison
+            if pair.settle and pair.unjudged is not None and pair.unjudged.strength != "stands"
+        ),
         quality_latency=systems,
         pairs=tuple(compared_pair(comparison, group, pair, runs) for group, pair in shown),
         view=CompareView(

@@ -3,52 +3,38 @@
 from __future__ import annotations
 
 from rankscope.data.tasks import Task
+from rankscope.judging.agreement import preferences_sentence
 from rankscope.judging.opinions import OpinionReport, opinions_of
-from rankscope.records import Options, Record
 from rankscope.report.document import Report
 from rankscope.report.opinions import opinions_report
 from rankscope.web.library import Library
-from rankscope.web.pages.agreement import asked_task
+from rankscope.web.pages.agreement import agreement_in
+from rankscope.web.pages.task_results import TaskResultOptions, TaskResultPage, known_of_task
 
 
-class FlagsOptions(Options):
-    """Of which task."""
-
-    task: str | None = None
-    """Its number or name; the newest where none is given."""
-
-
-class FlagsPage(Record, kw_only=True):
+class FlagsPage(TaskResultPage, kw_only=True):
     """What stands on the page of flags, choices and preferences."""
 
-    tasks: tuple[tuple[int, str], ...]
-    """Number and name of each, the newest first."""
-    task: Task | None = None
     opinions: OpinionReport | None = None
-    why_not: str = ""
-    """Why there is nothing to say yet."""
-    next_step: str = ""
 
 
-def flags_page(library: Library, asked: FlagsOptions) -> FlagsPage:
+def flags_page(library: Library, asked: TaskResultOptions) -> FlagsPage:
     """Show what raters flagged, would choose and prefer, as `rankscope judge flags` does."""
-    known = tuple((task.number, task.name) for task in library.store.tasks.list()[::-1])
-    task = asked_task(library, asked.task)
+    known = known_of_task(library, asked)
+    task = known["task"]
     if task is None:
-        return FlagsPage(
-            tasks=known,
-            why_not="There is no task yet.",
-            next_step="Tasks are made on the page Judge, or by `rankscope judge create`.",
-        )
+        return FlagsPage(**known)
+    if task.plan.mode == "lists":
+        said = agreement_in(library, task).preferences
+        known["remark"] = "Raters judge whole lists here, which get no grades: there is no agreement on grades to show."
+        if said is not None and said.twice.n:
+            known["remark"] += f" {preferences_sentence(said)}"
     found = opinions_in(library, task)
     if not says_something(found):
-        return FlagsPage(
-            tasks=known,
-            task=task,
-            why_not="Nothing is flagged, chosen or preferred yet.",
-            next_step="Raters flag a doc with x, and mark the one that they would choose with b.",
-        )
-    return FlagsPage(tasks=known, task=task, opinions=found)
+        known["why_not"] = "Nothing is flagged, chosen or preferred yet."
+        known["next_step"] = "Raters flag a doc with x, and mark the one that they would choose with b."
+        return FlagsPage(**known)
+    return FlagsPage(**known, opinions=found)
 
 
 def opinions_in(library: Library, task: Task) -> OpinionReport:

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rankscope.experiment.history import SHOWN_CHANGES, History, history_of, measure_with_margin, policies_of
+from rankscope.experiment.history import SHOWN_CHANGES, history_of
+from rankscope.experiment.history_records import History
+from rankscope.experiment.stored_scoring import measure_with_margin, policies_of
 from rankscope.records import Options, Record, replace
 from rankscope.report.document import Report
 from rankscope.report.history import report_of

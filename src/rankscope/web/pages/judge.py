@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import secrets
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from rankscope.data.tasks import (
     Guideline,
@@ -17,15 +19,21 @@ from rankscope.data.tasks import (
     TaskState,
     names_of_raters,
 )
-from rankscope.errors import OptionError
+from rankscope.errors import OptionError, RankscopeError, UnknownNameError
 from rankscope.judging.agreement import AgreementReport
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
+from rankscope.judging.left_to_judge import judged_by, nobody_words
+from rankscope.judging.pools import cut_of, n_known
 from rankscope.judging.rater_view import RaterState
 from rankscope.judging.session import states_of_raters
-from rankscope.judging.tasks import change_guideline, create_task, extend_task
+from rankscope.judging.settling import SettlingState
+from rankscope.judging.tasks import TaskExtension, change_guideline, check_margin, create_task, extend_task
+from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
 from rankscope.records import Options, Record
 from rankscope.report.document import Mark
+from rankscope.store import Store
+from rankscope.store.qrels import StoredQrels
 from rankscope.web.address import address
 from rankscope.web.choices import USUAL, known_measures, newest_collection
 from rankscope.web.library import Library
@@ -73,6 +81,20 @@ class PoolQrels(Record):
 
     number: int
     stored: str
+    kind: str
+    """Who the labels come from."""
+    name: str = ""
+
+
+class KnownQrels(Record):
+    """Stored labels of people, by any name, which a task takes as known already."""
+
+    number: int
+    name: str
+    words: str
+    """What tells them from others of the same name: the rule by which they were made, where it is known, and how many
+    judgments they hold."""
+    stored: str
 
 
 class TaskForm(Record, kw_only=True):
@@ -80,6 +102,9 @@ class TaskForm(Record, kw_only=True):
 
     collection: str
     runs: tuple[PoolRun, ...]
+    """In the order of the project, others after them."""
+    known: tuple[KnownQrels, ...]
+    """The newest first."""
     qrels: tuple[PoolQrels, ...]
     """The newest first."""
     measures: tuple[str, ...]
@@ -92,25 +117,37 @@ class JudgePage(Record, kw_only=True):
 
     answer: str
     collections: tuple[str, ...]
+    """All that have runs, then those that only have tasks."""
     collection: str
+    """Of which a new task would be; empty where it has no runs."""
     tasks: tuple[TaskLine, ...]
     form: TaskForm | None
     """None where there is no run whose docs could be judged."""
+    with_runs: tuple[str, ...]
+    """Collections of whose runs a task can be made."""
 
 
 def judge_page(library: Library, asked: JudgeOptions) -> JudgePage:
-    """List the judging tasks, the newest first, with what a new one can be made of."""
+    """List the judging tasks, the newest first, with what a new one can be made of.
+
+    Where no collection is asked for, a new task is of the newest one that has runs: that of the newest task, if it can
+    be. A task of a file may be the only thing that is known of its collection.
+    """
     store = library.store
-    names = store.runs.collections()
-    tasks = [task for task in store.tasks.list() if asked.collection in (None, task.collection)][::-1]
-    name = asked.collection or (tasks[0].collection if tasks else newest_collection(library)) or ""
+    with_runs = store.runs.collections()
+    every = store.tasks.list()[::-1]
+    tasks = [task for task in every if asked.collection in (None, task.collection)]
+    of_tasks = list(dict.fromkeys(task.collection for task in every))
+    usual = next((name for name in of_tasks if name in with_runs), None) or newest_collection(library)
+    name = asked.collection or usual or ""
     lines = tuple(task_line(library, task) for task in tasks)
     return JudgePage(
         answer=answer_of(lines),
-        collections=names,
-        collection=name,
+        collections=(*with_runs, *(each for each in of_tasks if each not in with_runs)),
+        collection=name if name in with_runs else "",
         tasks=lines,
-        form=task_form(library, name) if name in names else None,
+        form=task_form(library, name) if name in with_runs else None,
+        with_runs=with_runs,
     )
 
 
@@ -143,7 +180,7 @@ def mark_of(task: Task, standing: TaskStanding) -> Mark:
 
 
 POOLS: dict[PoolKind, str] = {
-    "top": "the first {k} docs of each system",
+    "top": "the first {docs} of each system",
     "settle": "docs that move the comparison most",
     "sample": "a random sample of docs",
     "disagreements": "docs on which a judge and people differ",
@@ -165,25 +202,43 @@ RULES: dict[LabelRule, str] = {
 def what_of(task: Task) -> str:
     """Say in half a sentence what is judged."""
     plan = task.plan
-    pool = "the first {k} docs of each list" if plan.mode == "lists" else POOLS[plan.pool]
+    pool = "the first {docs} of each list" if plan.mode == "lists" else POOLS[plan.pool]
     of = f" of {', '.join(plan.systems)}" if plan.systems else ""
     kind = "lists side by side: " if plan.mode == "lists" else ""
-    return f"{kind}{pool.format(k=plan.k)}{of}"
+    return f"{kind}{pool.format(docs='doc' if plan.k == 1 else counted(plan.k, 'doc'))}{of}"
 
 
 def task_form(library: Library, name: str) -> TaskForm:
     runs: dict[str, PoolRun] = {}
     for run in library.store.runs.list(collection=name):
         runs[run.system] = PoolRun(run.number, run.system, run.started)
+    project = library.project
+    place_of = {system: place for place, system in enumerate(project.systems if project is not None else ())}
+    in_order = sorted(runs.values(), key=lambda run: place_of.get(run.system, len(place_of)))
     tasks = [task for task in library.store.tasks.list() if task.collection == name]
     texts = library.store.judgments.guidelines() if tasks else {}
     return TaskForm(
         collection=name,
-        runs=tuple(sorted(runs.values(), key=lambda run: run.system)),
-        qrels=tuple(PoolQrels(qrels.number, qrels.stored) for qrels in library.store.qrels.list(name=name)[::-1]),
+        runs=tuple(in_order),
+        known=tuple(
+            KnownQrels(each.number, each.name, known_qrels_words(each), each.stored)
+            for each in library.store.qrels.list()[::-1]
+            if each.kind != "judge"
+        ),
+        qrels=tuple(
+            PoolQrels(qrels.number, qrels.stored, qrels.kind, qrels.name)
+            for qrels in library.store.qrels.list()[::-1]
+            if qrels.name == name or (qrels.kind == "judge" and qrels.facts.get("collection", name) == name)
+        ),
         measures=known_measures(library, name, USUAL[0]),
         guideline=texts.get(tasks[-1].guideline, DEFAULT_GUIDELINE) if tasks else DEFAULT_GUIDELINE,
     )
+
+
+def known_qrels_words(qrels: StoredQrels) -> str:
+    """Return by which rule labels were made, where they were made of grades, and how many they are."""
+    rule, n = qrels.facts.get("rule"), qrels.facts.get("n_judgments")
+    return ", ".join([*([f"rule {rule}"] if rule else []), *([] if n is None else [counted(n, "judgment")])])
 
 
 # How far a task is
@@ -311,6 +366,8 @@ class TaskPage(Record, kw_only=True):
     standing: TaskStanding | None = None
     settling: str = ""
     """What is settled between the systems, and what it would take."""
+    settling_lines: tuple[str, ...] = ()
+    """The same, what belongs to each pair of systems in a line of its own."""
     is_settled: bool = False
     agreement: str = ""
     """How much the raters agree, in a sentence; empty where no doc was graded twice."""
@@ -318,9 +375,11 @@ class TaskPage(Record, kw_only=True):
     """What raters flag, would choose and prefer, in a sentence."""
     guideline: Guideline | None = None
     n_guidelines: int = 0
-    """How many versions of the guideline judgments of this task followed."""
+    """How many versions of the guideline judgments of this task followed, with the one that holds now."""
     n_items: int = 0
     n_gold: int = 0
+    known: str = ""
+    """What was left out as known already."""
     rule: str = ""
 
 
@@ -331,7 +390,6 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
         return TaskPage()
     store = library.store
     items = store.tasks.items(task)
-    followed = {stored.judgment.guideline for stored in store.judgments.list(task.collection, task=str(task.number))}
     settled = library.settling.now(task)
     found = agreement_in(library, task)
     return TaskPage(
@@ -339,15 +397,32 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
         what=what_of(task),
         standing=standing_of(library, task, found),
         settling=settled.words if task.plan.measure else "",
+        settling_lines=lines_of(store, task, settled) if task.plan.measure else (),
         is_settled=settled.settled,
         agreement=found.headline if found.twice.n else "",
         flags=flags_line(library, task),
         guideline=parse_guideline(store.judgments.guidelines()[task.guideline]),
-        n_guidelines=len(followed | {task.guideline}),
-        n_items=len(items),
+        n_guidelines=found.n_guidelines,
+        n_items=len({item.query for item in items}) if task.plan.mode == "lists" else len(items),
         n_gold=sum(item.gold is not None for item in items),
+        known=library.cached(("known", task.number, task.plan.k, task.plan.size), lambda: known_words(library, task)),
         rule=RULES[task.plan.rule],
     )
+
+
+def lines_of(store: Store, task: Task, settled: SettlingState) -> tuple[str, ...]:
+    """Return what is settled line by line, and that nobody is left for what is open, where that is so."""
+    nobody = nobody_words(task, settled, store.raters.list(task), judged_by(store, task))
+    return (*settled.lines, nobody) if nobody else settled.lines
+
+
+def known_words(library: Library, task: Task) -> str:
+    """Say how many docs were left out, as their grades are known already."""
+    plan = task.plan
+    if plan.qrels is None or plan.mode == "lists" or plan.pool not in ("top", "sample", "settle"):
+        return ""
+    n = n_known(library.store, plan)
+    return f"{counted(n, 'doc')} left out as known already (qrels {plan.qrels})"
 
 
 def flags_line(library: Library, task: Task) -> str:
@@ -369,59 +444,250 @@ def page_of(number: int) -> str:
     return address("/judge/show", task=number)
 
 
+class FormError(OptionError):
+    """A field of a form cannot be as it is; the form is shown again, with this beside the field."""
+
+    def __init__(self, field: str, message: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.field = field
+
+
+FIELDS = {
+    "name": "the name",
+    "run": "the systems",
+    "baseline": "the baseline",
+    "pool": "which docs are judged",
+    "k": "docs per query and system",
+    "size": "at most, the number of docs",
+    "measure": "what is to be settled",
+    "margin": "the margin",
+    "pairs": "queries and docs",
+    "qrels": "what is known already",
+    "judge_qrels": "the labels of a judge",
+    "overlap": "raters per doc",
+    "repeat": "the share that is shown twice",
+    "gold": "the share of docs whose grade is known",
+    "rule": "what a doc gets",
+    "trusted": "the trusted rater",
+    "guideline": "the guideline",
+}
+"""What fields of forms are called in sentences."""
+
+
 class CreateOptions(Options):
     """What a new task is made of."""
 
     name: str
     collection: str
     run: tuple[int, ...] = ()
-    """Numbers of stored runs; the first is the baseline."""
+    """Numbers of stored runs."""
+    baseline: int | None = None
+    """The run with which the others are compared; the first of them where none is given."""
     mode: TaskMode = "docs"
-    pool: Literal["top", "settle", "sample", "disagreements"] = "top"
+    pool: PoolKind = "top"
     k: int = 10
     size: int | None = None
     """How many docs, or in lists how many queries, at most."""
     measure: str = ""
+    margin: float | None = None
+    """The smallest difference that matters; the project's where none is given."""
+    pairs: str = ""
+    """With the pool `file`: queries and docs, as lines of a table or of qrels."""
     qrels: int | None = None
     judge_qrels: int | None = None
     overlap: int = 1
     repeat: float = 0.05
     gold: float = 0.0
     rule: LabelRule = "lower median"
+    trusted: str = ""
+    """The name of the rater whose grade counts, with that rule."""
     ranks: bool = False
     """Whether raters see systems and ranks."""
     guideline: str = DEFAULT_GUIDELINE
 
 
-def make_task(library: Library, identity: Identity, asked: CreateOptions) -> str:
-    """Make a judging task; raters are invited afterwards."""
-    if not asked.run and asked.pool != "disagreements":
-        raise OptionError("no system is chosen", hint="choose at least one; lists, and what is to be settled, need two")
+def check_new_task(library: Library, asked: CreateOptions) -> None:
+    """Refuse what cannot be, in the words of the form."""
+    for field, is_wrong, words in (
+        *names_and_numbers(library, asked),
+        *pools_and_systems(asked),
+        *checks_of_raters(asked),
+    ):
+        if is_wrong:
+            raise FormError(field, words)
+    if asked.measure.strip():
+        with_field("measure", lambda: parse_measure(asked.measure.strip()))
+        with_field("margin", lambda: check_margin(asked.margin, asked.measure.strip()))
+    with_field("guideline", lambda: parse_guideline(asked.guideline.replace("\r\n", "\n")))
+
+
+FormCheck: TypeAlias = tuple[str, bool, str]
+"""The field, whether it is wrong, and what to say then."""
+
+
+def names_and_numbers(library: Library, asked: CreateOptions) -> list[FormCheck]:
+    name = asked.name.strip()
+    taken = any(task.name == name for task in library.store.tasks.list())
+    return [
+        ("name", not name, "Give the task a name."),
+        ("name", taken, f"There is a task {name} already: give this one another name."),
+        ("k", not 1 <= asked.k <= 1000, "Take from 1 to 1,000 docs per query and system."),
+        ("size", asked.size is not None and asked.size < 1, "At least one is needed; leave it empty for all of them."),
+        ("overlap", not 1 <= asked.overlap <= 100, "From 1 to 100 raters can judge each doc."),
+        ("margin", not 0 <= (asked.margin or 0.0) < math.inf, "A margin is a number, 0 or more."),
+        (
+            "margin",
+            asked.margin is not None and not asked.measure.strip(),
+            "A margin goes with a measure: say what is to be settled, or leave the margin empty.",
+        ),
+    ]
+
+
+def pools_and_systems(asked: CreateOptions) -> list[FormCheck]:
+    pool, n = asked.pool, len(asked.run)
+    lists = asked.mode == "lists"
+    return [
+        ("run", not n and pool not in ("disagreements", "file"), "No system is chosen: choose at least one."),
+        (
+            "baseline",
+            asked.baseline is not None and asked.baseline not in asked.run,
+            "The baseline is not among the systems: choose it above, too, or take another one.",
+        ),
+        ("run", lists and n < 2, "Lists side by side need two systems or more."),
+        (
+            "pool",
+            lists and pool not in ("top", "sample"),
+            "Whole lists are shown as they are: take the first of each list, or a random sample of the queries.",
+        ),
+        ("run", pool == "settle" and n < 2, "A comparison needs two systems or more."),
+        ("measure", pool == "settle" and not asked.measure.strip(), "Say which measure decides, such as nDCG@10."),
+        (
+            "measure",
+            bool(asked.measure.strip()) and n < 2,
+            "With fewer than two systems there is nothing to settle: choose another one, or leave this empty.",
+        ),
+        (
+            "qrels",
+            pool == "disagreements" and asked.qrels is None,
+            "Choose what people have judged: the labels of the judge are compared with it.",
+        ),
+        (
+            "judge_qrels",
+            pool in ("disagreements", "audit") and asked.judge_qrels is None,
+            "Choose the labels of the judge that people look at.",
+        ),
+        (
+            "pairs",
+            pool == "file" and not asked.pairs.strip(),
+            "Write or paste the queries and docs, a pair in each line.",
+        ),
+        (
+            "pairs",
+            pool != "file" and bool(asked.pairs.strip()),
+            "These are not used: choose the docs listed below, or empty this field.",
+        ),
+    ]
+
+
+def checks_of_raters(asked: CreateOptions) -> list[FormCheck]:
+    return [
+        ("repeat", not 0 <= asked.repeat <= 0.5, "From nothing to a half can be shown twice."),
+        ("gold", not 0 <= asked.gold <= 0.5, "From nothing to a half can be docs whose grade is known."),
+        ("gold", asked.mode == "lists" and asked.gold > 0, "Lists have no known grade: choose none."),
+        (
+            "gold",
+            asked.gold > 0 and asked.qrels is None,
+            "Docs whose grade is known come from what is known already: choose qrels there, or none here.",
+        ),
+        ("trusted", asked.rule == "trusted" and not asked.trusted.strip(), "Name the rater whose grade counts."),
+        (
+            "trusted",
+            asked.rule != "trusted" and bool(asked.trusted.strip()),
+            "Nobody is trusted more by this rule: choose the grade of the trusted rater, or empty this field.",
+        ),
+    ]
+
+
+def with_field(field: str, check: Callable[[], object]) -> None:
+    """Say of which field an error is."""
+    try:
+        check()
+    except RankscopeError as error:
+        raise FormError(field, error.message, error.hint) from None
+
+
+def field_of(message: str) -> str:
+    """Return the field that an error of making a task is about; empty where it is about all of it."""
+    for field, words in {
+        "name": ("name of a task", "a task "),
+        "gold": ("known grade",),
+        "judge_qrels": ("not of a model",),
+        "pool": ("nothing to judge", "would hold"),
+        "run": ("runs", "a run is"),
+    }.items():
+        if any(each in message for each in words):
+            return field
+    return ""
+
+
+def pairs_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the queries and docs of lines: a table with the columns query and doc, two columns, or TREC qrels."""
+    rows = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+    separator = next((sign for sign in ("\t", ",", ";") if rows and sign in rows[0]), " ")
+    cells = [row.split() if separator == " " else next(csv.reader([row], delimiter=separator)) for row in rows]
+    head = [cell.strip().lower() for cell in cells[0]] if cells else []
+    query, doc = (head.index("query"), head.index("doc")) if {"query", "doc"} <= set(head) else (0, 1)
+    if {"query", "doc"} <= set(head):
+        cells = cells[1:]
+    elif head and len(head) == 4:
+        doc = 2  # query, iteration, doc, grade
+    for number, row in enumerate(cells, len(rows) - len(cells) + 1):
+        if len(row) <= max(query, doc) or not row[query].strip() or not row[doc].strip():
+            raise FormError("pairs", f"Line {number} of the docs does not name a query and a doc.")
+        yield row[query].strip(), row[doc].strip()
+
+
+def make_task(library: Library, identity: Identity, asked: CreateOptions) -> Task:
+    """Make a judging task; raters are invited afterwards.
+
+    Raises
+    ------
+    FormError
+        A field cannot be as it is.
+    """
+    check_new_task(library, asked)
     plan = TaskPlan(
         mode=asked.mode,
         pool=asked.pool,
-        k=asked.k,
+        k=(cut_of(asked.measure.strip()) or asked.k) if asked.pool == "audit" else asked.k,
         size=asked.size,
-        measure=asked.measure if len(asked.run) > 1 else "",
+        measure=asked.measure.strip(),
+        margin=asked.margin,
         qrels=asked.qrels,
         judge_qrels=asked.judge_qrels,
         overlap=asked.overlap,
         repeat_share=asked.repeat,
         gold_share=asked.gold,
         rule=asked.rule,
+        trusted=asked.trusted.strip(),
         blind=not asked.ranks,
         seed=secrets.randbelow(2**31),
     )
-    made = create_task(
-        library.store,
-        asked.name.strip(),
-        plan,
-        runs=asked.run,
-        collection=asked.collection,
-        guideline=asked.guideline.replace("\r\n", "\n"),
-        who=identity.name,
-    )
-    return page_of(made.number)
+    try:
+        return create_task(
+            library.store,
+            asked.name.strip(),
+            plan,
+            runs=sorted(asked.run, key=lambda run: run != asked.baseline),
+            collection=asked.collection,
+            guideline=asked.guideline.replace("\r\n", "\n"),
+            pairs=pairs_of(asked.pairs) if asked.pool == "file" else (),
+            who=identity.name,
+        )
+    except UnknownNameError:
+        raise  # a run or qrels that are gone: no field of the form can be corrected
+    except RankscopeError as error:
+        raise FormError(field_of(error.message), error.message, error.hint) from None
 
 
 class ExtendOptions(TaskNumber):
@@ -429,16 +695,29 @@ class ExtendOptions(TaskNumber):
 
     k: int | None = None
     overlap: int | None = None
+    size: int | None = None
 
 
-def extend(library: Library, identity: Identity, asked: ExtendOptions) -> str:  # noqa: ARG001 (the role was checked)
-    """Add docs, or raters of each doc, to a task."""
+def extend(library: Library, asked: ExtendOptions) -> TaskExtension:
+    """Add docs, or raters of each doc, to a task; it is an error where nothing would be added."""
     task = library.store.tasks.get(asked.task)
-    k = asked.k if asked.k != task.plan.k else None
-    overlap = asked.overlap if asked.overlap != task.plan.overlap else None
-    if k is not None or overlap is not None:
-        extend_task(library.store, task, k=k, overlap=overlap)
-    return page_of(asked.task)
+    now = {"k": task.plan.k, "overlap": task.plan.overlap, "size": task.plan.size}
+    wanted = {"k": asked.k, "overlap": asked.overlap, "size": asked.size}
+    new = {name: value for name, value in wanted.items() if value is not None and value != now[name]}
+    if not new:
+        raise FormError(
+            "extend", "Nothing would be added: these are the numbers that the task has.", "Make one larger."
+        )
+    for name, value in new.items():
+        if (old := now[name]) is not None and value < old:
+            words = f"{FIELDS[name].removeprefix('At most, ')} cannot become {value:,}: there are {old:,} already."
+            raise FormError(name, words[:1].upper() + words[1:], "A task can only grow.")
+    try:
+        return extend_task(library.store, task, k=new.get("k"), size=new.get("size"), overlap=new.get("overlap"))
+    except UnknownNameError:
+        raise
+    except RankscopeError as error:
+        raise FormError("extend", error.message, error.hint) from None
 
 
 def stop_task(library: Library, identity: Identity, asked: TaskNumber) -> str:  # noqa: ARG001 (the role was checked)

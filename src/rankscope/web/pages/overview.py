@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from rankscope.comparison.records import Comparison, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import WORDS as VERDICT_WORDS
 from rankscope.comparison.verdict import interval_words, with_sign
+from rankscope.data.tasks import Task
 from rankscope.experiment.alerts import subject_of
-from rankscope.experiment.history import History, HistoryPoint, measure_with_margin
+from rankscope.experiment.history_records import History, HistoryPoint
+from rankscope.experiment.stored_scoring import measure_with_margin
 from rankscope.experiment.usual_baseline import PRODUCTION
 from rankscope.printable import amount, counted, listed, printable
-from rankscope.records import Options, Record
+from rankscope.records import Options, Record, to_json
 from rankscope.report import comparison as comparison_report
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
@@ -24,6 +27,7 @@ from rankscope.web.chosen import CollectionRuns, collection_runs, latency_of_run
 from rankscope.web.library import Library
 from rankscope.web.pages.compare import ComparePage, ComparePageOptions, compare_page
 from rankscope.web.pages.history import read_history
+from rankscope.web.pages.judge import standing_of
 from rankscope.web.pages.targets import TargetLine, TargetsOptions, targets_page
 
 TREND_POINTS = 12
@@ -31,6 +35,8 @@ TREND_POINTS = 12
 SHOWN_NEEDS = 6
 SHOWN_TARGETS = 2
 """Of more failing targets, these come before what else waits."""
+SHOWN_TASKS = 3
+"""Of more judging tasks that are not done, the newest are named, and the others counted."""
 SHOWN_VERDICTS = 8
 SHOWN_SLICES = 8
 MADE_OF_RANKING = ("query length in words", "relevant docs")
@@ -149,10 +155,11 @@ def overview_page(library: Library, asked: OverviewOptions) -> OverviewPage:
     """Say how things stand: the newest verdicts, trends, and what needs somebody."""
     lines = targets_page(library, TargetsOptions(collection=asked.collection or None)).lines
     new = tuple(line.name for line in lines if line.state == "unchecked")  # it is not the store that has these
-    return library.cached(("overview", asked, new), lambda: build_page(library, asked))
+    waiting = tuple(unfinished(library, collection_runs(library, asked.collection).name))  # tasks are stopped, reopened
+    return library.cached(("overview", asked, new, waiting), lambda: build_page(library, asked, waiting))
 
 
-def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
+def build_page(library: Library, asked: OverviewOptions, waiting: Sequence[NeededAction]) -> OverviewPage:
     of = collection_runs(library, asked.collection)
     if not of.runs:
         return OverviewPage(collections=(), collection="")
@@ -171,6 +178,7 @@ def build_page(library: Library, asked: OverviewOptions) -> OverviewPage:
         *failed[:SHOWN_TARGETS],
         *never_checked(targets, of),
         *unsettled(compared),
+        *waiting,
         *unanswered(of),
         *failed[SHOWN_TARGETS:],
     ]
@@ -344,6 +352,27 @@ def unsettled(compared: ComparePage) -> Iterator[NeededAction]:
             address("/compare", collection=compared.collection, challenger=pair.b),
             "See which",
         )
+
+
+def unfinished(library: Library, collection: str) -> Iterator[NeededAction]:
+    """Yield the open judging tasks of a collection of which something is left to judge, the newest first."""
+    store = library.store
+    left: list[tuple[Task, str]] = []
+    for task in store.tasks.list()[::-1]:
+        if task.collection != collection or task.state != "open":
+            continue
+        raters = tuple((rater.number, rater.name, rater.revoked) for rater in store.raters.list(task))
+        key = ("standing", task.number, task.guideline, to_json(task.plan, indent=None), raters)
+        standing = library.cached(key, partial(standing_of, library, task))
+        if standing.share < 1:
+            left.append((task, standing.words))
+    for task, words in left[:SHOWN_TASKS]:
+        link = address("/judge/show", task=task.number)
+        yield NeededAction("unsure", f"Judging task {task.name} is not done", words, link, "See the task")
+    more = len(left) - SHOWN_TASKS
+    if more > 0:
+        what = f"And {counted(more, 'more judging task')} {'is' if more == 1 else 'are'} not done"
+        yield NeededAction("unsure", what, "", address("/judge", collection=collection), "See all tasks")
 
 
 def unanswered(of: CollectionRuns) -> Iterator[NeededAction]:

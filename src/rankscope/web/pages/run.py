@@ -14,7 +14,7 @@ from rankscope.analysis.rankings import Rankings
 from rankscope.data.texts import beginning, one_line
 from rankscope.errors import OptionError
 from rankscope.evaluation import queries_asked
-from rankscope.experiment.history import DEFAULT_MEASURE, measure_with_margin, policies_of
+from rankscope.experiment.stored_scoring import DEFAULT_MEASURE, measure_with_margin, policies_of
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import show
 from rankscope.measures.spec import Measure

@@ -11,9 +11,9 @@ from rankscope.arrays import Bools, Floats
 from rankscope.comparison.known_measures import range_of
 from rankscope.data.queries import QueryTable
 from rankscope.errors import OptionError
-from rankscope.experiment.history import measure_with_margin, policies_of
 from rankscope.experiment.leaderboard import Leaderboard, leaderboard_of
 from rankscope.experiment.stored_comparison import queries_in, query_table_of, strata_in
+from rankscope.experiment.stored_scoring import measure_with_margin, policies_of
 from rankscope.measures.scores import summarise
 from rankscope.measures.spec import Measure
 from rankscope.printable import counted, listed

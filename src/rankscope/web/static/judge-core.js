@@ -177,7 +177,7 @@ export class Outbox {
   // what is so, in words
   words(one, several) {
     const n = this.entries().length;
-    const kept = `${n} ${n === 1 ? one : several} kept in this browser`;
+    const kept = `${number(n)} ${n === 1 ? one : several} kept in this browser`;
     if (this.memory.size) return `${this.memory.size} not saved yet: do not close this page`;
     if (this.blocked && n) return `Not saved: ${kept}`;
     if (n && (this.failures || !navigator.onLine)) return `Offline: ${kept}`;
@@ -203,11 +203,51 @@ export class Watch {
   get seconds() { return Math.round((this.past + (this.since === null ? 0 : performance.now() - this.since)) / 100) / 10; }
 }
 
+// What a rater sees, kept in this browser for a reload without a connection; that of no other rater is left there.
+// Browsers allow it on https and on this machine alone: elsewhere a reload needs the connection.
+const KEPT = "rankscope-judged";
+const keptKey = () => `/judge/kept/${document.body.dataset.rater}`;
+
+export async function keptScreen() {
+  if (typeof caches === "undefined") return null;
+  try {
+    return (await (await (await caches.open(KEPT)).match(keptKey()))?.json()) ?? null;
+  } catch { return null; }
+}
+
+export async function keepScreen(content) {
+  if (typeof caches === "undefined") return;
+  try {
+    await (await caches.open(KEPT)).put(keptKey(), new Response(JSON.stringify(content), { headers: { "content-type": "application/json" } }));
+  } catch { /* no room: a reload without a connection shows less */ }
+}
+
+export async function forgetScreens({ own }) {
+  if (typeof caches === "undefined") return;
+  try {
+    const cache = await caches.open(KEPT);
+    for (const request of await cache.keys()) if (own || new URL(request.url).pathname !== keptKey()) await cache.delete(request);
+  } catch { /* a browser that keeps nothing */ }
+}
+
+// The worker gives the page itself without a connection. What was loaded before it was there, it is told of.
+function startWorker() {
+  const workers = navigator.serviceWorker;
+  if (!workers) return;
+  const tell = () => workers.controller?.postMessage({ keep: [location.href, ...performance.getEntriesByType("resource").map(({ name }) => name)] });
+  workers.addEventListener("controllerchange", () => { tell(); setTimeout(tell, 3000); });
+  workers.register("/judge/worker.js", { scope: "/judge/", updateViaCache: "none" }).catch(() => {});
+}
+startWorker();
+
+export const byTouch = () => matchMedia("(pointer: coarse)").matches;
+export const number = (n) => n.toLocaleString("en");
+
 let toastTimer;
 // A word on what was done, for the eye and for who listens.
 export function say(words) {
   const toast = $("toast");
-  toast.textContent = matchMedia("(pointer: coarse)").matches ? words.replace(" · u to undo", "") : words;
+  toast.textContent = byTouch() ? words.replace(" · u to undo", "") : words;
   toast.classList.remove("gone");
   clearTimeout(toastTimer);
   toastTimer = setTimeout(() => toast.classList.add("gone"), 2500);
@@ -233,7 +273,7 @@ export function finder(queries, go) {
     const wanted = field.value.trim().toLowerCase();
     const found = queries().filter(({ text, query }) => `${text} ${query}`.toLowerCase().includes(wanted)).slice(0, 100);
     list.replaceChildren(...found.map((one) => {
-      const button = element("button", [element("span", visible(one.text || one.query), { dir: "auto" }), element("small", `${one.done} of ${one.total}`, { class: "num" })], { type: "button", class: "hit" });
+      const button = element("button", [element("span", visible(one.text || one.query), { dir: "auto" }), element("small", `${number(one.done)} of ${number(one.total)}`, { class: "num" })], { type: "button", class: "hit" });
       button.addEventListener("click", () => { dialog.close(); go(one.query); });
       return element("li", button);
     }));

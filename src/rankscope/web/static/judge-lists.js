@@ -1,5 +1,5 @@
 // The screen on which a rater sees whole lists side by side: flags, the one to choose, and which list is better.
-import { $, Outbox, Refused, Watch, ask, element, encodeId, finder, icon, inField, marked, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
+import { $, Outbox, Refused, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json", PREFER = "/judge/preference.json", NEAR = 2;
 const DEGREES = [-2, -1, 0, 1, 2];
@@ -10,6 +10,8 @@ const outbox = new Outbox(document.body.dataset.rater, { taken, changed: showSav
 
 const idOf = ({ query, again }) => JSON.stringify([query, Boolean(again)]);
 const isAnswered = ({ value, cannot_tell }) => value !== null || cannot_tell;
+// What was passed over does not come a second time before it was judged the first time.
+const isOpen = (item) => !item.done && !(item.again && items.some((one) => one.query === item.query && !one.again && !one.done));
 const docOf = (shown, id) => shown.docs.find((doc) => doc.doc === id);
 const nameOf = (place) => (view.lists.length === 2 ? ["left", "right"][place] : `list ${place + 1}`);
 const capital = (words) => words[0].toUpperCase() + words.slice(1);
@@ -20,8 +22,9 @@ function put(path, body) {
   outbox.add(path, { ...body, seconds: watch.seconds, at: new Date().toISOString() });
 }
 
-function remember(undo) {
-  past.push({ index: at, undo });
+// What can be undone: `now` gives the uuid that holds, `was` is the one before.
+function remember(now, was, undo) {
+  past.push({ index: at, now, was, made: now(), undo });
 }
 
 function setDoc(shown, item, doc, flag, note) {
@@ -32,10 +35,23 @@ function setDoc(shown, item, doc, flag, note) {
   return before;
 }
 
+// One doc of a query is chosen, whichever time it is shown: the second time nothing is marked at first, and as long as
+// nothing is chosen there, what was chosen the first time holds.
 function setChoice(shown, item, doc) {
-  const before = shown.choice;
-  put(SAVE, { uuid: (shown.choice = { uuid: uuid(), doc }).uuid, query: item.query, doc: doc ?? before.doc, choice: doc !== null, replaces: before.uuid });
+  const before = shown.choice, held = doc ?? (item.again ? shown.chosenBefore : null);
+  const made = uuid();
+  put(SAVE, { uuid: made, query: item.query, doc: held ?? before.doc, choice: held !== null, replaces: before.uuid });
+  shown.choice = { uuid: made, doc };
+  const other = views.get(idOf({ query: item.query, again: !item.again }));
+  if (other) other.choice = { uuid: made, doc: item.again ? held : other.choice.doc };
+  if (other && !item.again) other.chosenBefore = doc;
   return before;
+}
+
+// What the server says of a choice, for a view of it
+function takeChoice(shown, choice, again) {
+  if (again) shown.chosenBefore = choice.doc;
+  shown.choice = again ? { ...choice, doc: null } : choice;
 }
 
 function setPreference(shown, item, index, value, cannotTell) {
@@ -51,14 +67,22 @@ function setPreference(shown, item, index, value, cannotTell) {
 }
 
 function settle(item, shown) {
-  item.done = shown.preferences.length > 0 && shown.preferences.every(isAnswered);
+  const done = shown.preferences.length > 0 && shown.preferences.every(isAnswered);
+  if (done && !item.done) item.doneAt = Math.max(0, ...items.map((one) => one.doneAt ?? 0)) + 1;
+  item.done = done;
+}
+
+// Where a query stands: those that are done in the order in which they were, then the others; as after a reload.
+function placeOf(item) {
+  const before = items.filter((one) => one.done && (!item.done || one.doneAt < item.doneAt)).length;
+  return before + (item.done ? 0 : items.slice(0, items.indexOf(item)).filter((one) => !one.done).length) + 1;
 }
 
 function prefer(value, cannotTell = false) {
   if (isFinished || !view) return;
   const [shown, item, index] = [view, items[at], pair];
   const before = setPreference(shown, item, index, value, cannotTell);
-  remember(() => setPreference(shown, item, index, before.value, before.cannot_tell));
+  remember(() => shown.preferences[index].uuid, before.uuid, () => setPreference(shown, item, index, before.value, before.cannot_tell));
   say(`${cannotTell ? "Cannot tell" : capital(wordsOfDegree(value))} · u to undo`);
   const open_ = shown.preferences.findIndex((one) => !isAnswered(one));
   if (open_ >= 0) pair = open_;
@@ -74,7 +98,7 @@ function wordsOfDegree(value) {
 function toggleChoice(id) {
   const [shown, item] = [view, items[at]], isChosen = shown.choice.doc === id;
   const before = setChoice(shown, item, isChosen ? null : id);
-  remember(() => setChoice(shown, item, before.doc));
+  remember(() => shown.choice.uuid, before.uuid, () => setChoice(shown, item, before.doc));
   say(isChosen ? "No longer chosen · u to undo" : "Chosen for this query · u to undo");
   show();
 }
@@ -82,16 +106,24 @@ function toggleChoice(id) {
 function undo() {
   const last = past.pop();
   if (!last) return say("There is nothing to undo");
+  if (last.now() !== last.made) { // only what was said here is taken back
+    warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
+    return open(last.index);
+  }
   last.undo();
+  for (const one of past) if (last.was && one.made === last.was) one.made = last.now(); // it holds again, under a new uuid
   say("Undone");
   open(last.index);
 }
 
 function taken({ body, answer, own }) {
   const waits = outbox.entries().some(([, one]) => one.body.query === body.query && one.body.uuid !== body.uuid);
-  const shown = views.get(idOf(body)) ?? views.get(idOf({ query: body.query, again: false }));
+  const shown = views.get(idOf(body)) ?? (body.choice === undefined ? undefined : views.get(idOf({ query: body.query, again: true })));
   if (items && shown && !waits && (answer.status !== "ok" || !own)) {
-    if (answer.choice) shown.choice = answer.choice;
+    if (answer.choice) for (const again of [false, true]) {
+      const one = views.get(idOf({ query: body.query, again }));
+      if (one) takeChoice(one, answer.choice, again);
+    }
     if (answer.doc && docOf(shown, body.doc)) docOf(shown, body.doc).state = answer.doc;
     const index = answer.preference ? shown.preferences.findIndex(({ left, right }) => left === body.left && right === body.right) : -1;
     if (index >= 0) {
@@ -132,6 +164,7 @@ function load(item) {
     loading.set(id, ask(`/judge/query.json?query=${encodeId(item.query)}${item.again ? "&again=1" : ""}`).then((got) => {
       got.docs = got.docs.map((doc) => ({ ...doc, wasFlagged: doc.state.flag }));
       got.preferences = [...got.preferences];
+      takeChoice(got, got.choice, Boolean(item.again));
       overlay(got, item);
       views.set(id, got);
       return got;
@@ -147,7 +180,7 @@ function overlay(got, item) {
     if (path === PREFER) {
       const index = got.preferences.findIndex(({ left, right }) => left === body.left && right === body.right);
       if (index >= 0 && Boolean(body.again) === Boolean(item.again)) got.preferences[index] = { ...got.preferences[index], uuid: body.uuid, value: body.value, cannot_tell: body.cannot_tell };
-    } else if (body.choice !== undefined && body.choice !== null) got.choice = { uuid: body.uuid, doc: body.choice ? body.doc : null };
+    } else if (body.choice !== undefined && body.choice !== null) takeChoice(got, { uuid: body.uuid, doc: body.choice ? body.doc : null }, Boolean(item.again));
     else if (docOf(got, body.doc) && Boolean(body.again) === Boolean(item.again)) docOf(got, body.doc).state = { uuid: body.uuid, grade: body.grade, flag: body.flag, note: body.note, cannot_tell: body.cannot_tell };
   }
 }
@@ -182,13 +215,14 @@ async function open(index) {
     $("told").textContent = `${$("place").textContent}: ${$("query").textContent}`;
   }
   for (const next of items.slice(at + 1).filter((one) => !one.done).slice(0, NEAR)) await load(next).catch(() => {});
+  keepSoon();
 }
 
 function onward() {
   if (!view) return;
-  if (view.preferences.some((one) => !isAnswered(one))) say("Left open: you can come back with k or /");
-  let next = items.findIndex((item, i) => i > at && !item.done);
-  if (next < 0) next = items.findIndex((item, i) => i !== at && !item.done);
+  if (view.preferences.some((one) => !isAnswered(one))) say(byTouch() ? "Left open: Find leads back to it" : "Left open: you can come back with k or /");
+  let next = items.findIndex((item, i) => i > at && isOpen(item));
+  if (next < 0) next = items.findIndex((item, i) => i !== at && isOpen(item));
   if (next >= 0) return open(next);
   if (!items[at].done) return say("This is the last one that is open");
   isFinished = true;
@@ -196,8 +230,9 @@ function onward() {
 }
 
 function back() {
-  if (isFinished) open(items.length - 1);
-  else if (at) open(at - 1);
+  let before = (isFinished ? items.length : at) - 1;
+  while (items[before] && !items[before].done && !isOpen(items[before])) before -= 1;
+  if (items[before]) open(before);
 }
 
 function move(step) {
@@ -216,15 +251,16 @@ function aside(step) {
 // What is seen
 
 function show() {
+  keepSoon();
   const done = items.filter((item) => item.done).length;
-  const flags = known.flags + [...views.values()].flatMap((one) => one.docs).filter((doc) => doc.state.flag !== doc.wasFlagged).reduce((sum, doc) => sum + (doc.state.flag ? 1 : -1), 0);
-  $("counts").textContent = `${done} of ${items.length} done · ${flags} ${flags === 1 ? "flag" : "flags"}`;
+  const flags = known.flags + [...views.values()].filter((one) => !one.again).flatMap((one) => one.docs).filter((doc) => doc.state.flag !== doc.wasFlagged).reduce((sum, doc) => sum + (doc.state.flag ? 1 : -1), 0);
+  $("counts").textContent = `${number(done)} of ${number(items.length)} done · ${number(flags)} ${flags === 1 ? "flag" : "flags"}`;
   $("progress").value = items.length ? done / items.length : 1;
   $("bar").hidden = isFinished || !view;
   if (isFinished || !items.length) return showEnd();
   if (!view) return;
   const item = items[at], words = wordsOf(view.text);
-  $("place").textContent = `Query ${at + 1} of ${items.length}${item.again ? " · shown again, sides swapped" : ""}${known.blind ? " · blind, sides drawn at random" : ""}`;
+  $("place").textContent = `Query ${number(placeOf(item))} of ${number(items.length)}${known.blind ? " · blind, sides drawn at random" : ""}`;
   $("query").textContent = visible(view.text || view.query);
   $("attributes").replaceChildren(...Object.entries(view.attributes).filter(([, value]) => value !== null && value !== "").map(([name, value]) => element("span", `${visible(name)}: ${visible(typeof value === "object" ? JSON.stringify(value) : value)}`, { class: "tag", dir: "auto" })));
   $("talk").hidden = !view.conversation.length;
@@ -297,10 +333,12 @@ function showPairs() {
 function showEnd() {
   $("query").textContent = items.length ? "All done. Thank you." : "There is nothing to judge yet.";
   const left = outbox.entries().length;
-  $("place").textContent = items.length ? (left ? "Keep this page open until it says Saved." : "Everything is saved. You can close this page, or look at your answers again with k.") : "Who invited you can add queries; then this link shows them.";
+  $("place").textContent = items.length ? (left ? "Keep this page open until it says Saved." : `Everything is saved. You can close this page, or look at your answers again${byTouch() ? "" : " with k"}.`) : "Who invited you can add queries; then this link shows them.";
   $("attributes").replaceChildren();
   $("talk").hidden = true;
-  $("lists").replaceChildren();
+  const again = element("button", "Look again", { type: "button", class: "btn" });
+  again.addEventListener("click", back);
+  $("lists").replaceChildren(...(items.length ? [element("p", again)] : []));
   $("told").textContent = $("query").textContent;
 }
 
@@ -334,7 +372,7 @@ $("flag").addEventListener("close", () => {
   if (!returnValue) return;
   const isFlag = returnValue === "flag";
   const before = setDoc(shown, item, doc, isFlag, isFlag ? $("note").value.trim() : "");
-  remember(() => setDoc(shown, item, doc, before.flag, before.note));
+  remember(() => doc.state.uuid, before.uuid, () => setDoc(shown, item, doc, before.flag, before.note));
   say(`${isFlag ? "Flagged" : "Flag removed"} · u to undo`);
   show();
 });
@@ -361,7 +399,14 @@ addEventListener("keydown", (event) => {
   const isRadio = event.target.matches?.("input[type=radio]");
   if (!isRadio && inField(event)) return;
   if (event.key === "Enter" && event.target.closest?.("button, a, summary")) return;
-  if (isFinished || !view) { if (event.key === "k") back(); else if (event.key === "u") undo(); else if (event.key === "/") { event.preventDefault(); find(); } return; }
+  if (isFinished || !view) {
+    if (event.key === "k") back();
+    else if (event.key === "u") undo();
+    else if (event.key === "m") $("help").showModal();
+    else if (event.key === "/") { event.preventDefault(); find(); }
+    else if (!isFinished && "12345?xb".includes(event.key)) say("This query is not here yet: it can be judged when it is");
+    return;
+  }
   const act = "12345".includes(event.key) ? () => !event.repeat && prefer(DEGREES[event.key - 1]) : {
     "?": () => prefer(null, true), Enter: onward, j: () => move(1), k: () => move(-1), h: () => aside(-1), l: () => aside(1),
     x: openFlag, b: () => here() && toggleChoice(here().doc), u: undo, "/": find, m: () => $("help").showModal(),
@@ -371,28 +416,51 @@ addEventListener("keydown", (event) => {
   act();
 });
 
+// What is needed after a reload without a connection: what is done, and the lists that come next.
+let keeping;
+function keepSoon() {
+  clearTimeout(keeping);
+  keeping = setTimeout(() => {
+    const near = items.filter((item, i) => (i === at || !item.done) && views.has(idOf(item))).slice(0, 10);
+    keepScreen({ known, items, views: near.map((item) => [idOf(item), views.get(idOf(item))]) });
+  }, 300);
+}
+
 async function begin(tries = 0) {
+  let kept = null;
   try {
     known = await ask("/judge/state.json");
+    forgetScreens({ own: false });
   } catch (error) {
-    const words = error instanceof Refused ? error.message : "The server cannot be reached. This page tries again by itself.";
-    $("waiting").querySelector("p").textContent = outbox.entries().length ? `${words} ${outbox.words("answer", "answers")}.` : words;
-    if (!(error instanceof Refused)) setTimeout(() => begin(tries + 1), Math.min(10_000, 500 * 2 ** tries));
-    else $("waiting").classList.add("over");
-    return;
+    if (error instanceof Refused) forgetScreens({ own: true });
+    else kept = await keptScreen();
+    if (!kept) return wait(error, tries);
+    ({ known } = kept);
   }
-  items = known.items.map((item) => ({ ...item }));
+  items = (kept ?? known).items.map((item, i) => ({ ...item, doneAt: item.done ? item.doneAt ?? i : null }));
+  for (const [id, shown] of kept?.views ?? []) {
+    const item = items.find((one) => idOf(one) === id);
+    if (item) { overlay(shown, item); views.set(id, shown); }
+  }
   for (const [, { path, body }] of outbox.entries()) {
     const item = path === PREFER && items.find((one) => idOf(one) === idOf(body));
-    if (item) item.done = item.done || isAnswered(body);
+    if (item && views.has(idOf(item))) settle(item, views.get(idOf(item)));
+    else if (item && isAnswered(body) && !item.done) Object.assign(item, { done: true, doneAt: items.length });
   }
   $("waiting").hidden = true;
   $("desk").hidden = false;
   if (known.state === "stopped") warn("The task is stopped: you can look at your answers, and new ones are not taken.");
   showSaved();
   outbox.send();
-  const first = items.findIndex((item) => !item.done);
+  const first = items.findIndex(isOpen);
   if (first >= 0) open(first);
   else { at = Math.max(0, items.length - 1); isFinished = true; show(); }
+}
+
+function wait(error, tries) {
+  const said = error instanceof Refused ? error.message : "The server cannot be reached. This page tries again by itself.";
+  $("waiting").querySelector("p").textContent = outbox.entries().length ? `${said} ${outbox.words("answer", "answers")}.` : said;
+  if (!(error instanceof Refused)) setTimeout(() => begin(tries + 1), Math.min(10_000, 500 * 2 ** tries));
+  else $("waiting").classList.add("over");
 }
 begin();

@@ -1,5 +1,5 @@
 // The screen on which a rater judges one doc at a time. Keys first; every press is kept at once, and sent when it can be.
-import { $, Outbox, Refused, Watch, ask, element, encodeId, finder, icon, inField, marked, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
+import { $, Outbox, Refused, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json";
 const NEAR = 3; // so many queries further on are loaded before they are needed, also for who loses the connection
@@ -11,6 +11,12 @@ const outbox = new Outbox(document.body.dataset.rater, { taken, changed: showSav
 const idOf = ({ query, doc, again }) => JSON.stringify([query, doc, Boolean(again)]);
 const itemOf = (body) => items.find((item) => idOf(item) === idOf(body));
 const isDone = ({ grade, cannot_tell }) => grade !== null || cannot_tell !== null;
+// What was passed over does not come a second time before it was judged the first time.
+const comesLater = (item) => {
+  const first = item.again && itemOf({ ...item, again: false });
+  return Boolean(first) && !isDone(first.state) && !isDone(item.state);
+};
+const isOpen = (item) => !isDone(item.state) && !comesLater(item);
 const NOTHING = { uuid: null, grade: null, flag: false, note: "", cannot_tell: null };
 const scale = () => known.guideline.scale;
 const stepOf = (grade) => scale().findIndex((step) => step.grade === grade);
@@ -23,11 +29,19 @@ function put(path, body) {
   outbox.add(path, { ...body, seconds: watch.seconds, at: new Date().toISOString() });
 }
 
+// A doc is judged when it is before the rater, and not while it is still on its way.
+function isHere() {
+  if (isFinished || !items.length) return false;
+  if (shown === idOf(items[at])) return true;
+  say("This doc is not here yet: it can be judged when it is");
+  return false;
+}
+
 // Keep a new state of a doc; `undo` is what brings the one before back.
 function change(item, now, { undoing = false } = {}) {
   const before = item.state;
-  if (!undoing) past.push({ item, before });
   const state = { ...now, uuid: uuid() };
+  if (!undoing) past.push({ item, before, made: state.uuid });
   const isEmpty = !isDone(state) && !state.flag && !state.note;
   const { query, doc, again } = item;
   put(SAVE, {
@@ -40,14 +54,14 @@ function change(item, now, { undoing = false } = {}) {
 
 function choose(item, doc, { undoing = false } = {}) {
   const before = choices.get(item.query) ?? { uuid: null, doc: null };
-  if (!undoing) past.push({ item, choice: before });
   const made = uuid();
+  if (!undoing) past.push({ item, choice: before, made });
   put(SAVE, { uuid: made, query: item.query, doc: doc ?? before.doc, choice: doc !== null, replaces: before.uuid });
   choices.set(item.query, { uuid: made, doc });
 }
 
 function grade(step) {
-  if (isFinished || !scale()[step]) return;
+  if (!scale()[step] || !isHere()) return;
   const item = items[at], { grade: value, label } = scale()[step];
   change(item, { ...item.state, grade: value, cannot_tell: null });
   say(`${label} · u to undo`);
@@ -55,7 +69,7 @@ function grade(step) {
 }
 
 function toggleChoice() {
-  if (isFinished) return;
+  if (!isHere()) return;
   const item = items[at], isChosen = choices.get(item.query)?.doc === item.doc;
   choose(item, isChosen ? null : item.doc);
   say(isChosen ? "No longer chosen · u to undo" : "Chosen for this query · u to undo");
@@ -67,8 +81,14 @@ function undo() {
   if (!last) return say("There is nothing to undo");
   at = items.indexOf(last.item);
   isFinished = false;
-  if (last.choice) choose(last.item, last.choice.doc, { undoing: true });
-  else change(last.item, last.before, { undoing: true });
+  const before = last.choice ?? last.before, now = () => (last.choice ? choices.get(last.item.query) : last.item.state).uuid;
+  if (now() !== last.made) { // only what was said here is taken back
+    warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
+    return open(at);
+  }
+  if (last.choice) choose(last.item, before.doc, { undoing: true });
+  else change(last.item, before, { undoing: true });
+  for (const one of past) if (before.uuid && one.made === before.uuid) one.made = now(); // it holds again, under a new uuid
   say("Undone");
   open(at);
 }
@@ -105,7 +125,7 @@ async function restore(query) {
   past.length = 0;
   views.delete(query);
   overlay();
-  const first = items.findIndex((item) => !isDone(item.state));
+  const first = items.findIndex(isOpen);
   open(isFinished && first >= 0 ? first : at);
 }
 
@@ -123,17 +143,17 @@ function wordsOfState({ grade: value, cannot_tell, flag, note }) {
 // Where we are
 
 function onward() {
-  const open_ = (item) => !isDone(item.state);
-  let next = items.findIndex((item, i) => i > at && open_(item));
-  if (next < 0) next = items.findIndex(open_);
+  let next = items.findIndex((item, i) => i > at && isOpen(item));
+  if (next < 0) next = items.findIndex(isOpen);
   if (next >= 0) return open(next);
   isFinished = true;
   show();
 }
 
 function move(step) {
-  if (isFinished && step < 0) { isFinished = false; return open(items.length - 1); }
-  if (items[at + step]) open(at + step);
+  let next = (isFinished && step < 0 ? items.length : at) + step;
+  while (items[next] && comesLater(items[next])) next += step;
+  if (items[next]) open(next);
   else say(step > 0 ? "This is the last doc" : "This is the first doc");
 }
 
@@ -159,12 +179,12 @@ async function open(index) {
   if (views.has(query)) show();
   else {
     $("doc").setAttribute("aria-busy", "true");
+    shown = "";
     try {
       await load(query);
     } catch (error) {
       if (items[at].query !== query) return;
-      $("title").textContent = error instanceof Refused ? error.message : "Offline: this doc comes with the connection.";
-      for (const part of ["fields", "text", "links", "ranks"]) $(part).replaceChildren();
+      showNothing(error instanceof Refused ? error.message : "Offline: this doc comes with the connection.");
       showSaved();
       if (!(error instanceof Refused)) retry = setTimeout(() => open(at), 2000);
       return;
@@ -173,6 +193,7 @@ async function open(index) {
   }
   const ahead = new Set(items.slice(at).filter((item) => !isDone(item.state)).map((item) => item.query));
   for (const next of [...ahead].slice(0, NEAR + 1)) await load(next).catch(() => {});
+  keepSoon();
 }
 
 // What is seen
@@ -180,13 +201,16 @@ async function open(index) {
 let shown = "";
 function show() {
   showCounts();
+  keepSoon();
   if (!items?.length || isFinished) return showEnd();
   const item = items[at], view = views.get(item.query);
   $("desk").classList.remove("finished");
   $("bar").hidden = false;
   if (!view) return;
   const { state } = item, chosen = choices.get(item.query)?.doc === item.doc;
-  if (shown !== idOf(item)) showDoc(item, view);
+  const doc = view.docs.find((one) => one.doc === item.doc && Boolean(one.again) === Boolean(item.again)) ?? view.docs.find((one) => one.doc === item.doc);
+  if (!doc) return showNothing("This doc has gone to another rater. Go on to the next one.");
+  if (shown !== idOf(item)) showDoc(item, view, doc);
   showDots(item);
   document.querySelectorAll(".gb").forEach((button, step) => button.setAttribute("aria-pressed", String(stepOf(state.grade) === step)));
   $("to-flag").setAttribute("aria-pressed", String(state.flag));
@@ -199,12 +223,18 @@ function show() {
   $("said").replaceChildren(...said);
 }
 
-function showDoc(item, view) {
+function showNothing(why) {
+  shown = "";
+  $("doc").removeAttribute("aria-busy");
+  $("title").textContent = why;
+  for (const part of ["fields", "text", "links", "ranks", "said"]) $(part).replaceChildren();
+}
+
+function showDoc(item, view, doc) {
   shown = idOf(item);
   words = wordsOf(view.text);
-  const doc = view.docs.find((one) => one.doc === item.doc && Boolean(one.again) === Boolean(item.again)) ?? view.docs.find((one) => one.doc === item.doc);
   const queries = known.queries.map(({ query }) => query);
-  $("place").textContent = `Query ${queries.indexOf(item.query) + 1} of ${queries.length}`;
+  $("place").textContent = `Query ${number(queries.indexOf(item.query) + 1)} of ${number(queries.length)}`;
   $("query").textContent = visible(view.text || item.query);
   $("attributes").replaceChildren(...pairs(view.attributes, null));
   $("talk").hidden = !view.conversation.length;
@@ -235,7 +265,7 @@ function hostOf(link) {
 }
 
 function showDots(item) {
-  const mates = items.filter((one) => one.query === item.query);
+  const mates = items.filter((one) => one.query === item.query && !comesLater(one));
   $("dots").hidden = mates.length < 2;
   $("dots").replaceChildren(...mates.map((one, i) => {
     const { grade: value, cannot_tell } = one.state;
@@ -252,13 +282,13 @@ function showDots(item) {
 
 function showCounts() {
   const done = items.filter((item) => isDone(item.state));
-  $("done").textContent = done.length;
-  $("n").textContent = items.length;
+  $("done").textContent = number(done.length);
+  $("n").textContent = number(items.length);
   $("progress").value = items.length ? done.length / items.length : 1;
   const pace = paces.length > 2 ? [...paces].sort((a, b) => a - b)[paces.length >> 1] : known.pace_s;
-  $("pace").textContent = pace === null ? "–" : `${Math.round(pace)} s a doc`;
-  $("flags").textContent = items.filter((item) => item.state.flag).length;
-  $("unclear").textContent = items.filter((item) => item.state.cannot_tell).length;
+  $("pace").textContent = pace === null ? "–" : `${pace < 10 ? pace.toFixed(1) : Math.round(pace)} s a doc`;
+  $("flags").textContent = number(items.filter((item) => item.state.flag).length);
+  $("unclear").textContent = number(items.filter((item) => item.state.cannot_tell).length);
   const twice = done.filter((item) => item.again);
   const alike = twice.filter((item) => itemOf({ ...item, again: false })?.state.grade === item.state.grade);
   $("twice").textContent = twice.length ? `${alike.length} of ${twice.length} alike` : "–";
@@ -272,7 +302,7 @@ function showEnd() {
   $("title").textContent = items.length ? "All done. Thank you." : "There is nothing to judge yet.";
   const left = outbox.entries().length;
   const next = items.length
-    ? left ? "Keep this page open until it says Saved." : "Everything is saved. You can close this page, or look at your answers again with k."
+    ? left ? "Keep this page open until it says Saved." : `Everything is saved. You can close this page, or look at your answers again${byTouch() ? "" : " with k"}.`
     : "Who invited you can add docs; then this link shows them.";
   $("text").replaceChildren(element("p", next), ...(items.length ? [backButton()] : []));
   $("told").textContent = $("title").textContent;
@@ -287,7 +317,7 @@ function backButton() {
 let blockedBefore = "";
 function showSaved() {
   const place = $("saved");
-  const said = outbox.words("grade", "grades");
+  const said = outbox.words("answer", "answers");
   if (place.textContent !== said) place.textContent = said;
   place.classList.toggle("troubled", outbox.isTroubled);
   if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
@@ -304,7 +334,7 @@ function askSettling(wait = 1500, times = 3) {
     if (line === null) return;
     if (newer && times > 1) askSettling(2 * wait, times - 1);
     // who is done cannot do what is left: it is for others
-    const mine = isFinished && items.length && !line.startsWith("Settled") ? " Nothing of that is left for you." : "";
+    const mine = isFinished && items.length && !line.startsWith("It is settled") ? " Nothing of that is left for you." : "";
     $("settle-line").textContent = `${line}${line && mine}`;
     $("settle").hidden = !line;
   }, wait);
@@ -315,7 +345,7 @@ function askSettling(wait = 1500, times = 3) {
 const openDialog = (name) => document.querySelector("dialog[open]") || $(name).showModal();
 
 function openFlag() {
-  if (isFinished) return;
+  if (!isHere()) return;
   const { state } = items[at];
   $("note").value = state.note;
   $("unflag").hidden = !state.flag;
@@ -353,7 +383,7 @@ $("why").addEventListener("keydown", (event) => {
 document.querySelectorAll(".gb").forEach((button, step) => button.addEventListener("click", () => grade(step)));
 $("to-flag").addEventListener("click", openFlag);
 $("to-choose").addEventListener("click", toggleChoice);
-$("to-unclear").addEventListener("click", () => openDialog("why"));
+$("to-unclear").addEventListener("click", () => isHere() && openDialog("why"));
 $("to-undo").addEventListener("click", undo);
 $("to-help").addEventListener("click", () => openDialog("help"));
 $("warning-close").addEventListener("click", () => { $("warning").hidden = true; });
@@ -365,7 +395,7 @@ const find = finder(
   }),
   (query) => {
     const own = items.map((item, i) => [item, i]).filter(([item]) => item.query === query);
-    open((own.find(([item]) => !isDone(item.state)) ?? own[0])[1]);
+    open((own.find(([item]) => isOpen(item)) ?? own[0])[1]);
   },
 );
 $("to-find").addEventListener("click", () => items && find());
@@ -374,7 +404,7 @@ addEventListener("keydown", (event) => {
   if (!items?.length || inField(event) || document.querySelector("dialog[open]")) return;
   const step = gradeKeys.indexOf(event.key);
   const act = step >= 0 && !event.repeat ? () => grade(step) : {
-    x: openFlag, b: toggleChoice, "?": () => !isFinished && openDialog("why"), u: undo, m: () => openDialog("help"), "/": find,
+    x: openFlag, b: toggleChoice, "?": () => isHere() && openDialog("why"), u: undo, m: () => openDialog("help"), "/": find,
     j: () => move(1), k: () => move(-1),
   }[event.key];
   if (!act) return;
@@ -391,6 +421,38 @@ $("doc").addEventListener("touchend", (event) => {
   if (Math.abs(x) > 80 && Math.abs(x) > 3 * Math.abs(y) && !getSelection().toString()) move(x < 0 ? 1 : -1);
 }, { passive: true });
 
+// What is needed after a reload without a connection: all answers, and the texts of what comes next.
+let keeping;
+function keepSoon() {
+  clearTimeout(keeping);
+  keeping = setTimeout(() => {
+    const open_ = items.filter((item, i) => i === at || !isDone(item.state)).map(({ query }) => query);
+    const near = [...new Set(open_)].filter((query) => views.has(query)).slice(0, 20);
+    keepScreen({ known, items, views: near.map((query) => [query, views.get(query), choices.get(query)]) });
+  }, 300);
+}
+
+function useKept({ views: texts }) {
+  for (const [query, view, choice] of texts) { views.set(query, view); choices.set(query, choice); }
+}
+
+// After a start without a connection: what the server has is read as soon as it answers.
+async function catchUp(tries = 0) {
+  const stored = await ask("/judge/state.json").catch((error) => (error instanceof Refused ? error : null));
+  if (stored instanceof Refused) return refuse(stored);
+  if (!stored) return setTimeout(() => catchUp(tries + 1), Math.min(10_000, 500 * 2 ** tries));
+  const states = new Map(stored.items.map((item) => [idOf(item), item.state]));
+  for (const item of items) item.state = states.get(idOf(item)) ?? item.state;
+  overlay();
+  outbox.send();
+  show();
+}
+
+function refuse(error) {
+  warn(error.message);
+  forgetScreens({ own: true });
+}
+
 // What is stored, and above it what this browser has not sent yet
 function overlay() {
   for (const [, { body }] of outbox.entries()) {
@@ -403,16 +465,19 @@ function overlay() {
 }
 
 async function begin(tries = 0) {
+  let kept = null;
   try {
     known = await ask("/judge/state.json");
+    forgetScreens({ own: false });
   } catch (error) {
-    const words_ = error instanceof Refused ? error.message : "The server cannot be reached. This page tries again by itself.";
-    $("waiting").querySelector("p").textContent = outbox.entries().length ? `${words_} ${outbox.words("grade", "grades")}.` : words_;
-    if (!(error instanceof Refused)) setTimeout(() => begin(tries + 1), Math.min(10_000, 500 * 2 ** tries));
-    else $("waiting").classList.add("over");
-    return;
+    if (error instanceof Refused) forgetScreens({ own: true });
+    else kept = await keptScreen();
+    if (!kept) return wait(error, tries);
+    ({ known } = kept);
+    useKept(kept);
+    catchUp();
   }
-  items = known.items.map((item) => ({ ...item }));
+  items = (kept ?? known).items.map((item) => ({ ...item }));
   overlay();
   $("waiting").hidden = true;
   $("desk").hidden = false;
@@ -420,8 +485,15 @@ async function begin(tries = 0) {
   showSaved();
   outbox.send();
   askSettling();
-  const first = items.findIndex((item) => !isDone(item.state));
+  const first = items.findIndex(isOpen);
   if (first >= 0) open(first);
   else { at = Math.max(0, items.length - 1); isFinished = true; show(); }
+}
+
+function wait(error, tries) {
+  const said = error instanceof Refused ? error.message : "The server cannot be reached. This page tries again by itself.";
+  $("waiting").querySelector("p").textContent = outbox.entries().length ? `${said} ${outbox.words("answer", "answers")}.` : said;
+  if (!(error instanceof Refused)) setTimeout(() => begin(tries + 1), Math.min(10_000, 500 * 2 ** tries));
+  else $("waiting").classList.add("over");
 }
 begin();

@@ -1,0 +1,770 @@
+"""Alignment of a run in shards: each shard on its own, then all hits put where one alignment would have put them.
+
+What a shard returns is all that measures see of its queries, so the scores are computed once, over all queries, from
+the same arrays as without shards: not a bit of them can depend on where a run was cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache, partial
+from pathlib import Path
+from platform import node
+from typing import Any
+
+import numpy as np
+
+from rankscope._version import __version__
+from rankscope.align.hits import KernelHits
+from rankscope.align.kernel import find_with_kernel
+from rankscope.align.policies import Policies
+from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.data.loading import load_qrels
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
+from rankscope.data.sharded import ShardedSource, ShardPlan, TablePart, source_parts
+from rankscope.data.sources import ReadOptions
+from rankscope.errors import BadLine, BadLinesError, DuplicateError, InputError, give_warning
+from rankscope.executors import executor_from
+from rankscope.executors.jobs import TaskJob, run_kept
+from rankscope.executors.kept import Kept
+from rankscope.io.addresses import is_remote
+from rankscope.io.limits import in_words
+from rankscope.io.memory import GROWTH, resident_bytes
+from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, scratch_folder
+from rankscope.io.shards import (
+    ROW_BYTES,
+    USUAL_ROWS,
+    Shard,
+    TableParts,
+    WholeFile,
+    no_rows,
+    open_file,
+    smaller_shards,
+)
+from rankscope.light import LightRecord, asdict, field, replace
+from rankscope.printable import counted
+from rankscope.progress import JobState, Progress, WatchJob, WatchWithin, ignore_job
+
+N_OTHERS_SHOWN = 1000
+RESERVE = 24 << 20
+"""What is left free of the memory given, for what Python sets aside besides."""
+SHARE = 0.4
+"""The share of the rest that text may have: rows in no order take as much again, and somewhat more."""
+KEPT_STEP = 32 << 20
+"""Where parts are kept, what is taken already counts in such steps."""
+SMALLEST_PIECE = 8 << 20
+"""Text is cut into no smaller pieces, however little memory there is: each of them costs time of its own."""
+SMALLEST_DEALT = 1 << 20
+"""What is dealt out, or shared among workers, may be smaller: it is only read."""
+SMALLEST_TABLE = 9 << 20
+"""The text that the rows of the smallest part of a table would be: a quarter of a million rows."""
+TABLE_SHARE = 0.25
+"""The rows of a table that fit where so much text does: ids lie there as texts of their own, and decoded twice."""
+MORE_BY = 1.1
+"""How much more than was given is taken before it is warned of: what is foretold is so exact, and no more."""
+MOST_PARTS = 512
+MOST_FILES = 1 << 17
+"""So many files a table may become while it is regrouped: one for each piece that is read and each part."""
+SCATTERED = 2.5
+"""How much more memory rows take that are not in order within a part, besides their text."""
+PART_BYTES = 12 << 20
+"""Parts are this small where there is memory for more: rows in any order are looked up in a processor's own memory."""
+DEALT_AT_ONCE = 16
+"""Into so many pieces the memory is divided while rows are dealt out: some are read, some dealt out, some written."""
+ALIGNED_BY = ("ties", "precision", "duplicates", "self_match", "depth")
+"""The policies that decide which docs are found at which ranks; the others are applied to what was found."""
+MARK_BYTES = 1 << 16
+MOST_MARKS = 8
+"""Of so many files of a run, about, workers are asked whether they see the same ones."""
+SAME_FILES = "let all workers see the same files under the same paths, or put them on an object store"
+ARRAYS = ("positions", "n_retrieved", "n_hits", "ranks", "grades")
+
+
+class Clash(LightRecord):
+    """A query that has rows in two shards."""
+
+    query: str
+    first: Any
+    second: Any
+
+
+class ShardHits(LightRecord, eq=False):
+    """What one shard has of the judged queries: all that is needed to score them; it can be pickled."""
+
+    positions: Ints
+    """The queries of the shard among those of the qrels, rising."""
+    n_retrieved: Ints
+    n_hits: Ints
+    ranks: Ints
+    grades: Floats
+    n_rows: int = 0
+    other_queries: tuple[str, ...] = ()
+    """The first of the queries that the qrels do not have."""
+    other_hashes: bytes = b""
+    """64 bits of each of them."""
+    duplicate: tuple[int, str, str] | None = None
+    """The first query that lists a doc twice: its position, the query and the doc."""
+    uses_ranks: bool = True
+    """Whether all ranks were numbers, where they count."""
+    tag: str | None = None
+    bad_lines: tuple[BadLine, ...] = ()
+    """Malformed lines that were left out."""
+    integer_ids: frozenset[str] = frozenset()
+    """Which ids were whole numbers."""
+    clash: Clash | None = None
+    """A query that comes back later in the same shard, where this was read in pieces."""
+
+
+class NotGroupedError(Exception):
+    """Ends a job of which nothing more is needed: the run has to be regrouped. It never leaves this file."""
+
+
+def nothing() -> ShardHits:
+    """Return what a shard without rows has."""
+    whole = np.empty(0, dtype=np.int64)
+    return ShardHits(whole, whole, whole, whole, np.empty(0))
+
+
+def align_part(qrels: Qrels, source: Any, policies: Policies, threads: int | None) -> ShardHits:
+    """Align rows that are in memory."""
+    run = Run(source, name=getattr(source, "path", None))
+    found = find_with_kernel(qrels, run, policies, threads=threads)
+    if found is None and isinstance(source, TablePart):
+        source = source.checked()
+        if not len(source.rows):
+            return replace_bad(nothing(), source.bad_lines)
+        run = Run(source, name=run.name)
+        found = find_with_kernel(qrels, run, policies, threads=threads)
+    duplicate = None if found is None else found.duplicate
+    if found is None:
+        try:
+            found, duplicate = found_in_python(qrels, run, policies)
+        except BadLinesError as error:
+            if not source.options.lenient:
+                raise
+            return replace_bad(nothing(), error.bad_lines)  # other parts may have rows
+    at = np.flatnonzero(found.answered)
+    place = None
+    if duplicate is not None:
+        query, doc = duplicate
+        place = (qrels.query_ids.index(query), query, doc)
+    return ShardHits(
+        positions=at,
+        n_retrieved=found.n_retrieved[at],
+        n_hits=found.n_hits[at],
+        ranks=found.ranks,
+        grades=found.grades,
+        n_rows=found.n_rows,
+        other_queries=tuple(found.other_queries),
+        other_hashes=found.other_hashes,
+        duplicate=place,
+        uses_ranks=found.uses_ranks,
+        tag=getattr(source, "tag", None),
+        bad_lines=tuple(getattr(source, "bad_lines", ())),
+        integer_ids=source.integer_ids,
+    )
+
+
+def replace_bad(hits: ShardHits, bad_lines: Sequence[BadLine]) -> ShardHits:
+    return replace(hits, bad_lines=tuple(bad_lines))
+
+
+def found_in_python(qrels: Qrels, run: Run, policies: Policies) -> tuple[KernelHits, tuple[str, str] | None]:
+    """Align by the reference, query by query, so that a doc that is listed twice is found as the kernel finds it."""
+    from rankscope.align.reference import answered_queries, find_in_python
+    from rankscope.io.ids import shared_hashes
+
+    answered = answered_queries(qrels, run)
+    duplicate = None
+    try:
+        found = find_in_python(qrels, run, policies, answered)
+    except DuplicateError:
+        first = replace(policies, duplicates="first")
+        duplicate = first_duplicate(qrels, run, answered)
+        found = find_in_python(qrels, run, first, answered)
+    others = [query for query in run.rankings.query_ids() if query not in qrels.judged]
+    uses_ranks = run.rows.rank is not None
+    return replace(found, n_rows=len(run.rows), other_hashes=shared_hashes(others), uses_ranks=uses_ranks), duplicate
+
+
+def first_duplicate(qrels: Qrels, run: Run, answered: Bools) -> tuple[str, str] | None:
+    for place in np.flatnonzero(answered).tolist():
+        query = qrels.query_ids[place]
+        seen: set[str] = set()
+        for doc in run.rankings.listed(query).docs:
+            if doc in seen:
+                return query, doc
+            seen.add(doc)
+    return None
+
+
+def align_shard(
+    qrels: Qrels,
+    shard: Shard | TableParts,
+    policies: Policies,
+    options: ReadOptions | None = None,
+    *,
+    threads: int | None = 1,
+    piece_bytes: int = USUAL_ROWS * ROW_BYTES,
+    ignores_ranks: bool = False,
+) -> ShardHits:
+    """Align one shard; what is decompressed is aligned in pieces as it comes."""
+    with_rank = policies.ties == "given" and not ignores_ranks
+    given = options or ReadOptions()
+    sources = source_parts(shard, given, piece_bytes=piece_bytes, with_rank=with_rank, ignores_ranks=ignores_ranks)
+    joined = JoinedShards(len(qrels), qrels.query_ids)
+    for i, source in enumerate(sources):
+        joined.add(i, shard, align_part(qrels, source, policies, threads))
+        if joined.clash:  # what else there is will be read when the rows are regrouped
+            return replace(nothing(), clash=joined.clash)
+    parts = joined.in_order
+    return parts[0] if len(parts) == 1 else joined.as_shard() if parts else nothing()
+
+
+class JoinedShards:
+    """Takes the hits of shards in any order, and refuses a query that two of them have."""
+
+    def __init__(self, n_queries: int, query_ids: Sequence[str]) -> None:
+        self.query_ids = query_ids
+        self.owner = np.full(n_queries, -1, dtype=np.int32)
+        """Which shard has the query; -1: none so far."""
+        self.parts: dict[int, ShardHits] = {}
+        self.shards: dict[int, Any] = {}
+        self.clash: Clash | None = None
+        """The first query that two shards have."""
+
+    def add(self, place: int, shard: Any, part: ShardHits) -> None:
+        before = self.owner[part.positions]
+        if (before >= 0).any():
+            at = int(np.flatnonzero(before >= 0)[0])
+            query = self.query_ids[int(part.positions[at])]
+            self.clash = self.clash or Clash(query, self.shards[int(before[at])], shard)
+        self.clash = self.clash or part.clash
+        self.owner[part.positions] = place
+        self.parts[place], self.shards[place] = part, shard
+
+    @property
+    def in_order(self) -> list[ShardHits]:
+        return [self.parts[place] for place in sorted(self.parts)]
+
+    @property
+    def disagrees_on_ranks(self) -> bool:
+        """Whether ranks are numbers in some shards only, so that none of them may use its ranks."""
+        return len({part.uses_ranks for part in self.parts.values() if part.n_rows}) > 1
+
+    def as_shard(self) -> ShardHits:
+        """Return the hits of all shards as if they were one shard."""
+        parts = self.in_order
+        n_queries = len(self.owner)
+        n_retrieved, n_hits = np.zeros(n_queries, dtype=np.int64), np.zeros(n_queries, dtype=np.int64)
+        for part in parts:
+            n_retrieved[part.positions], n_hits[part.positions] = part.n_retrieved, part.n_hits
+        starts = offsets_of(n_hits)
+        ranks, grades = np.empty(int(starts[-1]), dtype=np.int64), np.empty(int(starts[-1]))
+        for part in parts:  # each hit goes where its query's hits begin, plus its place among these
+            own = offsets_of(part.n_hits)
+            places = np.repeat(starts[part.positions] - own[:-1], part.n_hits) + np.arange(int(own[-1]))
+            ranks[places], grades[places] = part.ranks, part.grades
+        positions = np.flatnonzero(self.owner >= 0)
+        hashes = np.unique(np.concatenate([np.frombuffer(part.other_hashes, dtype=np.uint64) for part in parts]))
+        others = dict.fromkeys(query for part in parts for query in part.other_queries)
+        duplicates = [part.duplicate for part in parts if part.duplicate]
+        return ShardHits(
+            positions=positions,
+            n_retrieved=n_retrieved[positions],
+            n_hits=n_hits[positions],
+            ranks=ranks,
+            grades=grades,
+            n_rows=sum(part.n_rows for part in parts),
+            other_queries=tuple(others)[:N_OTHERS_SHOWN],
+            other_hashes=hashes.tobytes(),
+            duplicate=min(duplicates) if duplicates else None,
+            uses_ranks=all(part.uses_ranks for part in parts if part.n_rows),
+            tag=next((part.tag for part in reversed(parts) if part.tag), None),
+            bad_lines=tuple(line for part in parts for line in part.bad_lines),
+            integer_ids=frozenset().union(*(part.integer_ids for part in parts)),
+        )
+
+
+def kernel_hits(hits: ShardHits, n_queries: int) -> KernelHits:
+    """Return hits as one alignment of the whole run returns them."""
+    answered = np.zeros(n_queries, dtype=np.bool_)
+    n_retrieved, n_hits = np.zeros(n_queries, dtype=np.int64), np.zeros(n_queries, dtype=np.int64)
+    answered[hits.positions] = True
+    n_retrieved[hits.positions], n_hits[hits.positions] = hits.n_retrieved, hits.n_hits
+    return KernelHits(
+        answered=answered,
+        n_retrieved=n_retrieved,
+        n_hits=n_hits,
+        ranks=hits.ranks,
+        grades=hits.grades,
+        n_other_queries=len(hits.other_hashes) // 8,
+        other_queries=hits.other_queries,
+        duplicate=hits.duplicate[1:] if hits.duplicate else None,
+        n_rows=hits.n_rows,
+        other_hashes=hits.other_hashes,
+        uses_ranks=hits.uses_ranks,
+    )
+
+
+def find_in_shards(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> KernelHits:
+    """Find the judged docs of every query in a run in shards, with their ranks."""
+    source: ShardedSource = run.source
+    known = source.ahead.pop(ahead_key(qrels, policies), None)
+    if known is None:
+        align_ahead(qrels, [run], policies, threads=threads)
+        known = source.ahead.pop(ahead_key(qrels, policies))
+    hits: ShardHits = known[1]
+    if not hits.n_rows:
+        if hits.bad_lines:
+            raise BadLinesError(hits.bad_lines, hint="not one line is a row of a run: query Q0 doc rank score tag")
+        raise no_rows(source.path)
+    if hits.bad_lines:
+        first = source.shown(str(hits.bad_lines[0]))
+        were = "was" if len(hits.bad_lines) == 1 else "were"
+        give_warning(
+            f"{counted(len(hits.bad_lines), 'bad line')} of {source.path} {were} skipped; the first is {first}"
+        )
+    source.tag, source.found_integer_ids = hits.tag, hits.integer_ids
+    return kernel_hits(hits, len(qrels))
+
+
+def ahead_key(qrels: Qrels, policies: Policies) -> tuple[Any, ...]:
+    """Return what hits depend on; policies that are applied to hits later do not count."""
+    return (id(qrels), *(getattr(policies, name) for name in ALIGNED_BY))
+
+
+def align_ahead(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, threads: int | None = None) -> None:
+    """Align the shards of several runs in one job, and keep what is found until each run is asked for it.
+
+    Runs that are not in shards are left alone.
+    """
+    by_plan: dict[Any, list[ShardedSource]] = {}
+    for run in runs:
+        source = run.source
+        if getattr(source, "is_sharded", False) and ahead_key(qrels, policies) not in source.ahead:
+            by_plan.setdefault(source.plan.key, []).append(source)
+    for sources in by_plan.values():
+        plan = sources[0].plan
+        with executor_from(plan.on, plan.workers) as executor:
+            work = ShardWork(qrels, policies, plan, executor, threads)
+            try:
+                found = work.hits_of(sources)
+            except BadLinesError as error:
+                raise with_shown_paths(error, sources) from None
+            for source, hits in zip(sources, found, strict=True):
+                source.ahead[ahead_key(qrels, policies)] = (qrels, hits)  # the qrels stay, so that nothing has their id
+
+
+def with_shown_paths(error: BadLinesError, sources: Sequence[ShardedSource]) -> BadLinesError:
+    """Return an error that does not name the copy of standard input, which is gone when somebody reads it."""
+    for source in (each for each in sources if each.spool is not None):
+        lines = [replace(line, path=source.shown(line.path)) for line in error.bad_lines]
+        error = BadLinesError(lines, is_all=error.is_all, hint=error.hint)
+    return error
+
+
+def room_in(plan: ShardPlan, n_workers: int = 1) -> int:
+    """Return how many bytes of text a shard may have, so that what it takes fits into the memory that there may be."""
+    memory = None if plan.memory is None else plan.memory // n_workers
+    taken = resident_bytes()  # workers have about as much to begin with
+    if plan.keep is not None:  # what a process has differs a little each time, and parts must be cut as they were
+        taken = -(-taken // KEPT_STEP) * KEPT_STEP
+    return room_beside(memory, taken)
+
+
+def room_beside(memory: int | None, taken: int) -> int:
+    """Return how many bytes of text a part may have in a process that may have so much memory, and has some of it."""
+    if memory is None:
+        return USUAL_ROWS * ROW_BYTES
+    return max(SMALLEST_PIECE, int((memory - taken - RESERVE) * SHARE))
+
+
+def warn_of_little_memory(plan: ShardPlan, n_workers: int, taken: int, parts: int) -> None:
+    """Say before the work begins that more memory will be taken than was given, by what is there and by the parts."""
+    needed = (taken + parts) * n_workers
+    if plan.memory is not None and needed > plan.memory * MORE_BY:
+        each = f" by each of {n_workers} workers" if n_workers > 1 else ""
+        give_warning(
+            f"memory={in_words(plan.memory)} is less than what the qrels and the smallest parts take: "
+            f"{in_words(taken)} are taken{each} already, and about {in_words(needed)} will be"
+        )
+
+
+def table_share(plan: ShardPlan, room: int) -> float:
+    """Return the share of the rows of text that a part of a table has; it never has fewer than are worth reading."""
+    return 1.0 if plan.memory is None else min(1.0, max(TABLE_SHARE, SMALLEST_TABLE / room))
+
+
+class ShardWork:
+    """Aligns the shards of runs, in this process or others."""
+
+    def __init__(self, qrels: Qrels, policies: Policies, plan: ShardPlan, executor: Any, threads: int | None) -> None:
+        self.qrels, self.policies, self.plan, self.executor = qrels, policies, plan, executor
+        self.threads = threads
+        self.n_workers = 1 if plan.is_here else executor.n_workers
+        self.taken = resident_bytes()
+        """What this process has before it reads a run."""
+        self.room = room_in(plan, self.n_workers)
+        self.kept = None if plan.keep is None else Kept.open(plan.keep)
+
+    def hits_of(self, sources: Sequence[ShardedSource]) -> list[ShardHits]:
+        """Return the hits of all runs; a run whose rows are not grouped by query is regrouped on disk."""
+        shards = [self.cut(source) for source in sources]
+        self.foretell(sources, shards)
+        joined = self.joined(sources, shards)
+        found = []
+        for source, own, one in zip(sources, shards, joined, strict=True):
+            hits = self.regrouped(source, own, one.clash) if one.clash else self.checked(source, own, one)
+            found.append(hits)
+        return found
+
+    def foretell(self, sources: Sequence[ShardedSource], shards: Sequence[Sequence[Shard]]) -> None:
+        """Warn where memory is given and the run with the largest part takes more."""
+        if self.plan.memory is not None:
+            sizes = [max((shard.size for shard in own), default=0) for own in shards]
+            at = sizes.index(max(sizes))
+            parts = bytes_of_shards(shards[at], self.room, format_name=sources[at].options.format)
+            warn_of_little_memory(self.plan, self.n_workers, self.taken, parts)
+
+    def cut(self, source: ShardedSource) -> list[Shard]:
+        room = self.room
+        if not self.plan.is_here:  # all workers have something to do
+            fair = source.n_bytes // (4 * max(1, self.executor.n_workers))
+            room = max(min(SMALLEST_PIECE, SMALLEST_DEALT), min(room, fair))
+        shards = source.cut(room, table_share=table_share(self.plan, room))
+        if self.plan.memory is not None:
+            source.check_fits(shards, self.plan.memory // self.n_workers - self.taken)
+            source.notes += uncut_notes(source, shards, room)
+        return shards
+
+    def checked(self, source: ShardedSource, shards: Sequence[Any], joined: JoinedShards) -> ShardHits:
+        """Return the hits of one run, in which ranks count in all shards, or in none."""
+        if self.policies.ties == "given" and joined.disagrees_on_ranks:
+            (joined,) = self.joined([source], [shards], ignores_ranks=True)
+        return joined.as_shard()
+
+    def joined(
+        self, sources: Sequence[ShardedSource], shards: Sequence[Sequence[Any]], *, ignores_ranks: bool = False
+    ) -> list[JoinedShards]:
+        """Align all shards of all runs, and put those of each run together."""
+        joined = [JoinedShards(len(self.qrels), self.qrels.query_ids) for _ in sources]
+        places = [(i, j) for i, own in enumerate(shards) for j in range(len(own))]
+        how = [replace(source.options, progress=None) for source in sources]  # what draws it stays in this process
+        inputs = [(how[i], self.sent(shards[i][j])) for i, j in places]
+
+        def take(position: int, part: ShardHits) -> None:
+            i, j = places[position]
+            joined[i].add(j, shards[i][j], part)
+            if len(sources) == 1 and joined[i].clash:
+                raise NotGroupedError  # nothing that comes now is needed
+
+        watch = WatchWithin(self.plan.progress or ignore_job)
+        with ExitStack() as stack:
+            given: Any = (
+                self.qrels if self.plan.is_here else stack.enter_context(qrels_elsewhere(self.qrels, self.plan))
+            )
+            marks = () if self.plan.is_here else marks_of(shard for _, shard in inputs)
+            function = partial(
+                align_task,
+                given,
+                marks=marks,
+                policies=self.policies,
+                threads=self.threads if self.plan.is_here else 1,
+                piece_bytes=self.room,
+                ignores_ranks=ignores_ranks,
+                progress=watch.reading if self.plan.is_here and self.plan.progress else None,
+            )
+            keys = None
+            if self.kept is not None:
+                digest = self.digest(ignores_ranks=ignores_ranks)
+                keys = [f"{digest} {kept_name(options, shard)}" for options, shard in inputs]
+            job = TaskJob(
+                function,
+                inputs,
+                keys=keys,
+                encode=encoded,
+                decode=decoded,
+                name_of=lambda given: str(given[1]),
+                sizes=[max(1, shard.size // ROW_BYTES) for _, shard in inputs],
+                rows_of=lambda part: part.n_rows,
+                can_read=partial(check_files, marks),
+                noun="shard",
+            )
+            with suppress(NotGroupedError):
+                run_kept(self.executor, job, take, kept=self.kept, progress=watch)
+        return joined
+
+    def sent(self, shard: Any) -> Any:
+        """Return a shard as it is sent: workers of a cluster were started in folders of their own."""
+        is_here = self.plan.on is None or is_remote(shard.path) or shard.path == "-"
+        return shard if is_here else replace(shard, path=str(Path(shard.path).absolute()))
+
+    def digest(self, *, ignores_ranks: bool) -> str:
+        """Return what the hits of every shard depend on besides the shard."""
+        decided = {name: getattr(self.policies, name) for name in ALIGNED_BY}
+        return f"hits {__version__} {digest_of_qrels(self.qrels)} {decided} {ignores_ranks}"
+
+    def regrouped(self, source: ShardedSource, shards: Sequence[Shard], clash: Clash) -> ShardHits:
+        """Deal out the rows of a run to files on disk, so that each query is in one of them, and align these."""
+        n_bytes = sum(shard.size * (GROWTH if isinstance(shard, WholeFile) else 1) for shard in shards)
+        is_text = all(map(source.is_text, shards))
+        part_bytes = min(PART_BYTES, max(int(self.room / SCATTERED), 0 if is_text else SMALLEST_TABLE))
+        n_parts = min(MOST_PARTS, max(2, -(-n_bytes // max(1, part_bytes))))
+        here = ShardWork(
+            self.qrels, self.policies, replace(self.plan, on=None, workers=None, keep=None), None, self.threads
+        )
+        with scratch_folder(n_bytes, source.path) as folder, executor_from() as executor:
+            here.executor = executor
+            with_rank, watch = self.policies.ties == "given", self.plan.progress or ignore_job
+            parts = dealt_out(source, shards, folder, n_parts, self.room, with_rank=with_rank, progress=watch)
+            n_written = sum(part.size for part in parts)
+            try:
+                joined = here.joined([source], [parts])[0]
+                hits = here.checked(source, parts, joined)
+            except BadLinesError:
+                self.raise_where_it_is(source, shards)
+                raise
+        source.is_grouped = False
+        first, second = source.shown(str(clash.first)), source.shown(str(clash.second))
+        if hits.bad_lines:
+            hits = replace_bad(hits, self.lines_left_out(source, shards))
+        source.notes.append(
+            f"{source.name}: query {clash.query!r} has rows in {first} and in {second}, so the rows were "
+            f"regrouped by query on disk ({in_words(n_written)}), which takes time; a run in which the rows of a query "
+            "lie together needs none of this"
+        )
+        return hits
+
+    def raise_where_it_is(self, source: ShardedSource, shards: Sequence[Shard]) -> None:
+        """Raise the error for a malformed line again, with the place that it has in the user's file."""
+        for shard in shards:
+            align_shard(self.qrels, shard, self.policies, source.options, piece_bytes=self.room)
+
+    def lines_left_out(self, source: ShardedSource, shards: Sequence[Shard]) -> list[BadLine]:
+        """Return the malformed lines, with the places that they have in the user's files."""
+        found = (align_shard(self.qrels, each, self.policies, source.options, piece_bytes=self.room) for each in shards)
+        return [line for part in found for line in part.bad_lines]
+
+
+def uncut_notes(source: ShardedSource, shards: Sequence[Shard], room: int) -> Iterator[str]:
+    """Say so where a query is so long that the part it is in takes more memory than was given."""
+    largest = max(
+        (shard for shard in shards if not isinstance(shard, WholeFile)), key=lambda each: each.size, default=None
+    )
+    if largest is not None and largest.size > 2 * room:
+        yield (
+            f"{source.name}: {source.shown(str(largest))} has {in_words(largest.size)} and cannot be cut, as the rows "
+            "of a query, or of a row group, lie there: it takes more memory than was given"
+        )
+
+
+def dealt_out(
+    source: ShardedSource,
+    shards: Sequence[Shard],
+    folder: Path,
+    n_parts: int,
+    room: int,
+    *,
+    with_rank: bool,
+    progress: WatchJob = ignore_job,
+) -> Sequence[Any]:
+    """Write the rows of all shards to files by query: text as text, all else as tables."""
+    is_text = all(map(source.is_text, shards))
+    piece = max(min(SMALLEST_PIECE, SMALLEST_DEALT) if is_text else 4 * SMALLEST_TABLE, room // DEALT_AT_ONCE)
+    pieces: list[Shard] = [smaller for shard in shards for smaller in smaller_shards(shard, piece)]
+    watch, started = WatchWithin(progress), time.monotonic()
+    options = replace(source.options, progress=watch.reading)
+
+    def parts_in_turn() -> Iterator[Any]:
+        for i, shard in enumerate(pieces):
+            seconds = time.monotonic() - started
+            watch(JobState(i, len(pieces), seconds=seconds, noun="piece", doing="regrouping by query"))
+            yield from source_parts(shard, options, piece_bytes=piece, with_rank=with_rank)
+
+    sources = parts_in_turn()
+    if is_text:
+        return deal_out_text((part.lines for part in sources), folder, n_parts)
+    n_parts = min(n_parts, max(2, MOST_FILES // len(pieces)))
+    return deal_out_tables((frame_of(part) for part in sources), folder, n_parts, source.path)
+
+
+@contextmanager
+def qrels_elsewhere(qrels: Qrels, plan: ShardPlan) -> Iterator[QrelsPlace]:
+    """Give what other processes load the qrels from: their file, a copy of them, or the judgments themselves."""
+    digest = digest_of_qrels(qrels)
+    if qrels.is_file and qrels.origin is not None:
+        yield QrelsPlace(digest, str(Path(qrels.origin.path).absolute()), duplicates=qrels.duplicates)
+        return
+    content = pickle.dumps(qrels)
+    if plan.on is not None:
+        yield QrelsPlace(digest, content=content)
+        return
+    with tempfile.TemporaryDirectory(prefix="rankscope-qrels-", ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / "qrels"
+        copy.write_bytes(content)
+        yield QrelsPlace(digest, str(copy), is_copy=True)
+
+
+class QrelsPlace(LightRecord):
+    """Where another process finds qrels."""
+
+    digest: str
+    path: str = ""
+    content: bytes = field(default=b"", repr=False, compare=False)
+    is_copy: bool = False
+    duplicates: str = "error"
+
+
+@lru_cache(maxsize=2)
+def loaded_qrels(place: QrelsPlace) -> Qrels:
+    """Load qrels once per process."""
+    if place.content or place.is_copy:
+        content = place.content or Path(place.path).read_bytes()
+        qrels: Qrels = pickle.loads(content)  # noqa: S301 (written by the process that sent this task)
+        return qrels
+    qrels = load_qrels(place.path, duplicates=place.duplicates, threads=1)
+    if digest_of_qrels(qrels) != place.digest:
+        raise InputError(f"{place.path} has other judgments on {node()} than where the job was begun", hint=SAME_FILES)
+    return qrels
+
+
+def align_task(
+    given: Qrels | QrelsPlace,
+    task: tuple[ReadOptions, Any],
+    *,
+    marks: tuple[FileMark, ...] = (),
+    progress: Progress | None = None,
+    **options: Any,
+) -> ShardHits:
+    """Align one shard, wherever this is called."""
+    check_once(marks)
+    qrels = loaded_qrels(given) if isinstance(given, QrelsPlace) else given
+    read_options, shard = task
+    policies = options.pop("policies")
+    return align_shard(qrels, shard, policies, replace(read_options, progress=progress), **options)
+
+
+class FileMark(LightRecord):
+    """What tells a file from another one of the same name, without reading all of it."""
+
+    path: str
+    n_bytes: int = 0
+    digest: str = ""
+    """Of its first and its last bytes."""
+
+
+def marks_of(shards: Iterable[Any]) -> tuple[FileMark, ...]:
+    """Return the marks of some files of a run: the first, the last, and a few between."""
+    paths = sorted({shard.path for shard in shards})
+    step = max(1, len(paths) // MOST_MARKS)
+    return tuple(mark_of(path) for path in dict.fromkeys([*paths[::step], *paths[-1:]]))
+
+
+def mark_of(path: str) -> FileMark:
+    """Return the mark of a file; of one in an object store, which all see alike, that it can be opened."""
+    if is_remote(path):
+        from rankscope.io.source import source_of
+
+        with source_of(path).open() as remote:
+            remote.read(1)
+        return FileMark(path)
+    with open_file(path) as file:
+        digest = hashlib.sha256(file.read(MARK_BYTES))
+        n_bytes = file.seek(0, 2)
+        file.seek(max(0, n_bytes - MARK_BYTES))
+        digest.update(file.read(MARK_BYTES))
+    return FileMark(path, n_bytes, digest.hexdigest())
+
+
+@lru_cache(maxsize=8)
+def check_once(marks: tuple[FileMark, ...]) -> None:
+    """Check the files once in each worker: one that came later was not asked before the work began."""
+    try:
+        check_files(marks)
+    except InputError as error:
+        raise InputError(f"a worker on {node()} cannot read what it has to: {error.message}", hint=SAME_FILES) from None
+
+
+def check_files(marks: Sequence[FileMark]) -> None:
+    """Raise where a file cannot be opened, or is another one than where the job was begun."""
+    for mark in marks:
+        if mark_of(mark.path) != mark:
+            raise InputError(f"{mark.path} is another file on {node()} than where the job was begun", hint=SAME_FILES)
+
+
+def digest_of_qrels(qrels: Qrels) -> str:
+    """Return the digest of judgments: of their file, and of the queries that were taken from it; else of the rows."""
+    digest = hashlib.sha256()
+    for query in qrels.query_ids:
+        digest.update(query.encode("utf-8", "surrogatepass") + b"\n")
+    if qrels.origin is not None:
+        digest.update(f"{qrels.origin.sha256} {qrels.duplicates}".encode())
+    else:
+        rows = qrels.rows
+        for query, doc in zip(rows.query, rows.doc, strict=True):
+            digest.update(f"{query}\0{doc}\n".encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(rows.grade).tobytes())
+    return digest.hexdigest()
+
+
+def kept_name(options: ReadOptions, shard: Any) -> str:
+    """Return what tells a shard from all others, and from what was in its place before."""
+    how = asdict(options)
+    if is_remote(shard.path):
+        from rankscope.io.source import source_of
+
+        file = source_of(shard.path)
+        remote = file.remote
+        version = f"{remote.name} {remote.size} {remote.etag or file.sha256()}" if remote else shard.path
+        return f"{type(shard).__name__} {version} {how}"
+    path = Path(shard.path).absolute()
+    state = path.stat()  # programs can set the mtime, but not the ctime
+    version = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"
+    return f"{replace(shard, path=str(path))!r} {version} {how}"
+
+
+def encoded(hits: ShardHits) -> bytes:
+    """Return hits as bytes: a line of JSON, then the arrays."""
+    arrays = [np.ascontiguousarray(getattr(hits, name)) for name in ARRAYS]
+    head = {
+        "sizes": [len(array) for array in arrays],
+        "n_rows": hits.n_rows,
+        "other_queries": hits.other_queries,
+        "n_other_bytes": len(hits.other_hashes),
+        "duplicate": hits.duplicate,
+        "uses_ranks": hits.uses_ranks,
+        "tag": hits.tag,
+        "integer_ids": sorted(hits.integer_ids),
+        "bad_lines": [(line.path, line.line, line.text, line.problem) for line in hits.bad_lines],
+    }
+    return b"".join([json.dumps(head).encode(), b"\n", *(array.tobytes() for array in arrays), hits.other_hashes])
+
+
+def decoded(content: bytes) -> ShardHits:
+    """Return hits from what `encoded` made of them."""
+    line, _, rest = content.partition(b"\n")
+    head = json.loads(line)
+    arrays: dict[str, Any] = {}
+    for name, size in zip(ARRAYS, head.pop("sizes"), strict=True):
+        dtype = np.dtype(np.float64 if name == "grades" else np.int64)
+        arrays[name], rest = np.frombuffer(rest[: size * 8], dtype=dtype), rest[size * 8 :]
+    duplicate = head.pop("duplicate")
+    return ShardHits(
+        **arrays,
+        n_rows=head["n_rows"],
+        other_queries=tuple(head["other_queries"]),
+        other_hashes=rest[: head["n_other_bytes"]],
+        duplicate=None if duplicate is None else (duplicate[0], duplicate[1], duplicate[2]),
+        uses_ranks=head["uses_ranks"],
+        tag=head["tag"],
+        integer_ids=frozenset(head["integer_ids"]),
+        bad_lines=tuple(BadLine(*line) for line in head["bad_lines"]),
+    )

@@ -1,0 +1,54 @@
+"""Executors of the standard library, and those of others that are like them: MPI, loky, a pool of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, as_completed
+from typing import Any
+
+from rankscope.errors import UnfinishedError
+from rankscope.executors.tasks import TaskFailure, failure_of, outcome, pickled
+
+NEW_POOL = "make a new pool, or give workers=N, which replaces processes that are lost"
+
+
+class PoolExecutor:
+    """Runs a function in somebody's pool; a pool that has lost a process is broken and cannot be made whole here."""
+
+    def __init__(self, pool: Executor) -> None:
+        self.pool = pool
+        self.n_workers = int(getattr(pool, "_max_workers", 1))
+
+    def run(
+        self,
+        function: Callable[[Any], Any],
+        inputs: Sequence[Any],
+        *,
+        retries: int = 2,  # noqa: ARG002 (a broken pool takes nothing more)
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield results as they come."""
+        pickled(function)
+        try:
+            futures = {self.pool.submit(outcome, function, i, given): i for i, given in enumerate(inputs)}
+        except BrokenExecutor as broken:
+            raise UnfinishedError(f"the pool takes no more tasks: {broken}", hint=NEW_POOL) from broken
+        try:
+            for future in as_completed(futures):
+                position, error = futures[future], future.exception()
+                if isinstance(error, BrokenExecutor):
+                    lost = UnfinishedError("the pool has lost a process", hint=NEW_POOL)
+                    yield position, TaskFailure(position, lost, "lost")
+                else:
+                    yield position, future.result() if error is None else failure_of(error, position)
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def everywhere(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
+        """Return the answer of one worker, as a pool does not say which ones it has."""
+        future = self.pool.submit(function, *args)
+        error = future.exception()
+        return {"of the pool": future.result() if error is None else error}
+
+    def close(self) -> None:
+        """Leave the pool to whoever has made it."""

@@ -1,0 +1,340 @@
+"""Rows that are not grouped by query: seen by a look at some places, and dealt out to files on disk by query.
+
+All rows of a query are in one of these files. Text stays the text that it was, line by line; tables become Parquet. In
+each file rows keep the order that they had, so that what depends on it (ties="given", the first of two equal docs)
+comes out the same.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from rankscope.errors import InputError, UnfinishedError
+from rankscope.io.addresses import is_remote
+from rankscope.io.ids import shared_hash
+from rankscope.io.limits import cannot_write, in_words, max_line_bytes
+from rankscope.io.memory import (
+    ASIDE_BYTES,
+    GROWTH,
+    HEAD_BYTES,
+    ROW_BYTES,
+    SHORT_ID,
+    TABLE_ROW_BYTES,
+    TEXT_ROW_BYTES,
+    RowsLook,
+)
+from rankscope.io.shards import ByteRange, RowGroups, TableParts, WholeFile, open_file, query_column, query_in
+from rankscope.native import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankscope.io.source import StoredFile
+
+N_PLACES = 32
+"""At so many places of a file rows are looked at for queries that come back."""
+PLACE_BYTES = 1 << 16
+PLACE_ROWS = 2_000
+TABLE_GROWTH = 12
+"""How much larger the rows of Parquet become in memory, where they cannot be counted."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+AT_ONCE = 2
+"""How many pieces of text are dealt out at a time."""
+
+
+def look_at(source: StoredFile, *, format_name: str | None = None) -> RowsLook:
+    """Look at some places of a file: how many rows it has, what they take in memory, and whether queries come back."""
+    from rankscope.io.detection import layout_of
+
+    form = layout_of(source, format_name=format_name).format
+    with source.open() as file:
+        size = file.seek(0, 2)
+    if form == "parquet" and source.compression is None:
+        return look_at_table(source, size)
+    if form != "trec":
+        return RowsLook(format=form, n_bytes=size * (1 if source.compression is None else GROWTH))
+    is_here = source.compression is None and source.content is None and source.remote is None
+    return look_at_text(source.name, size) if is_here else look_at_head(source, size)
+
+
+def look_at_text(path: str, size: int) -> RowsLook:
+    """Look at places of plain TREC text that lie evenly apart."""
+    found = []
+    with open_file(path) as file:
+        for place in range(0, size, max(PLACE_BYTES, size // N_PLACES)):
+            file.seek(place)
+            found.append(file.read(PLACE_BYTES).split(b"\n")[place > 0 : None if size <= PLACE_BYTES else -1])
+    return look_at_lines(found, size)
+
+
+def look_at_lines(places: Sequence[Sequence[bytes]], n_bytes: int) -> RowsLook:
+    """Return what whole lines from some places tell of a text of so many bytes."""
+    queries = [
+        [query.decode("utf-8", "surrogateescape") for line in lines if (query := query_in(line))] for lines in places
+    ]
+    n_seen = sum(len(line) + 1 for lines in places for line in lines)
+    n_rows = round(n_bytes * sum(map(len, queries)) / n_seen) if n_seen else 0
+    rows_per_query, scattered = order_of(queries, n_rows)
+    return RowsLook(
+        format="trec", n_bytes=n_bytes, n_rows=n_rows, rows_per_query=rows_per_query, scattered_query=scattered
+    )
+
+
+def order_of(places: Sequence[Sequence[str]], n_rows: int) -> tuple[int, str | None]:
+    """Return how many of so many rows a query has, by how often it changes at some places, and one that comes back."""
+    in_turn = [queries_in_turn(queries) for queries in places]
+    n_changes = sum(max(0, len(queries) - 1) for queries in in_turn)
+    n_queries = 1 + n_changes * n_rows // max(1, sum(map(len, places)))
+    return n_rows // n_queries, first_that_returns(in_turn)[1]
+
+
+def look_at_head(source: StoredFile, size: int) -> RowsLook:
+    """Look at the first lines of TREC text that is compressed, in memory or elsewhere."""
+    n_read = 0
+
+    def note(done: int, _total: int | None, /) -> None:
+        nonlocal n_read
+        n_read = done
+
+    pieces = []
+    try:
+        with source.reading(progress=note) as reading:
+            for piece in reading.chunks():
+                pieces.append(piece)
+                if sum(map(len, pieces)) >= HEAD_BYTES:
+                    break
+            reading.tick()
+    except InputError:  # cut off, as the beginning of a stream is, or damaged: whoever reads all of it says so
+        pass
+    text = b"".join(pieces)
+    growth = 1.0 if source.compression is None else len(text) / n_read if n_read else GROWTH
+    if not text:
+        return RowsLook(format="trec", n_bytes=round(size * growth), n_rows=round(size * growth) // ROW_BYTES)
+    return look_at_lines([text.split(b"\n")[:-1]], max(len(text), round(size * growth)))
+
+
+def look_at_table(source: StoredFile, size: int) -> RowsLook:
+    """Look at places of a Parquet file; of one that is not on this machine, at its number of rows alone."""
+    from rankscope.io.table_check import row_group_sizes
+
+    with source.open() as file:
+        n_rows = sum(row_group_sizes(file, name=source.name))
+    if source.content is not None or source.remote is not None or not n_rows:
+        return RowsLook(format="parquet", n_bytes=size, n_rows=n_rows)
+    read = query_column(source.name)
+    step = max(PLACE_ROWS, n_rows // N_PLACES)
+    places = [list(map(str, read(place, PLACE_ROWS))) for place in range(0, n_rows, step)]
+    rows_per_query, scattered = order_of(places, n_rows)
+    return RowsLook(
+        format="parquet",
+        n_bytes=size,
+        n_rows=n_rows,
+        row_bytes=TABLE_ROW_BYTES + long_id_bytes(places[0]) + long_id_bytes(doc_ids(source.name)),
+        rows_per_query=rows_per_query,
+        scattered_query=scattered,
+    )
+
+
+def doc_ids(path: str) -> list[str]:
+    """Return the docs of the first rows of a Parquet file."""
+    import polars as pl
+
+    from rankscope.io.table import RUN, find_roles
+    from rankscope.io.table_check import errors_of_polars
+
+    with errors_of_polars(path, "parquet"):
+        table = pl.scan_parquet(path, glob=False)
+        name = find_roles(table.collect_schema().names(), RUN, chosen=None, where=path)["doc"]
+        return list(map(str, table.select(name).slice(0, PLACE_ROWS).collect().to_series()))
+
+
+def long_id_bytes(ids: Sequence[str]) -> int:
+    """Return what ids take on average beyond the room that each has anyway."""
+    lengths = [len(each.encode("utf-8", "surrogatepass")) for each in ids]
+    return round(sum(length for length in lengths if length > SHORT_ID) / max(1, len(lengths)))
+
+
+def bytes_of_shards(shards: Sequence[Any], room: int, *, format_name: str | None = None) -> int:
+    """Return what shards take that are read one after the other, besides what the process has: as the largest of them.
+
+    `room` is how many bytes of text are in memory at a time of what is decompressed.
+    """
+    from rankscope.io.source import source_of
+
+    largest = max(shards, key=lambda shard: shard.size, default=None)
+    if largest is None or (not largest.size and not is_remote(largest.path)):
+        return ASIDE_BYTES
+    if not isinstance(largest, ByteRange | RowGroups | WholeFile):  # rows of a store, which lie in no file
+        n_rows: int = largest.size // ROW_BYTES
+        return ASIDE_BYTES + n_rows * TEXT_ROW_BYTES
+    look = look_at(source_of(largest.path), format_name=format_name)
+    share = 1.0
+    if isinstance(largest, ByteRange):
+        share = largest.size / look.n_bytes
+    elif isinstance(largest, RowGroups):
+        share = (largest.end - largest.start) / max(1, look.n_rows)
+    elif look.format == "trec":  # while a piece is aligned, the next one is there in part
+        share = min(1.0, room / 2 / look.n_bytes)
+        return look.bytes_in_turn(share) + min(look.n_bytes, room * 3 // 4)
+    return look.bytes_in_turn(share, is_alone=len(shards) == 1 and share >= 1)
+
+
+def most_held(head: bytes, free: int, *, format_name: str | None = None) -> int | None:
+    """Return how many bytes of a stream that begins so may be in memory, so that it takes half of what is free at most.
+
+    None where it cannot be read in any other way: only TREC text and Parquet can be read in parts.
+    """
+    from rankscope.io.source import StoredFile
+
+    if format_name not in (None, "trec", "parquet"):
+        return None
+    if head.startswith(b"PAR1"):
+        return free // 2 // TABLE_GROWTH
+    beginning = StoredFile("-", head)
+    try:
+        look = look_at(beginning, format_name=format_name)
+    except InputError:  # whoever reads all of it says what is wrong
+        return None
+    if look.format != "trec":
+        return None
+    stored = 0 if beginning.compression is None else len(head)
+    return free // 2 * len(head) // (look.bytes_taken() + stored)
+
+
+def queries_in_turn(queries: Iterable[str]) -> tuple[str, ...]:
+    """Return each query once for all rows of it that follow one another."""
+    return tuple(query for query, _ in groupby(queries))
+
+
+def first_that_returns(places: Iterable[Sequence[str]]) -> tuple[int, str | None]:
+    """Return how many queries were met, and the first that comes back after another one.
+
+    The first and the last query of a place may go on beyond it, up to the next place: they count within a place only.
+    """
+    ended: set[str] = set()
+    seen: set[str] = set()
+    for queries in places:
+        here: set[str] = set()
+        for query in queries:
+            seen.add(query)
+            if query in here or (query in ended and query not in (queries[0], queries[-1])):
+                return len(seen), query
+            here.add(query)
+        ended.update(queries[1:-1])
+    return len(seen), None
+
+
+@contextmanager
+def scratch_folder(n_bytes: int, what: str) -> Iterator[Path]:
+    """Give a folder for so many bytes, which is removed in any case; refuse where the disk has no room for them."""
+    with tempfile.TemporaryDirectory(prefix="rankscope-regroup-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        free = shutil.disk_usage(folder).free
+        if free < n_bytes:
+            raise UnfinishedError(
+                f"{what} has to be regrouped by query, which takes about {in_words(n_bytes)} of {folder.parent}, "
+                f"but only {in_words(free)} are free there",
+                hint="set TMPDIR to a folder with more room, or sort the run by query",
+            )
+        yield folder
+
+
+def deal_out_text(pieces: Iterable[NDArray[np.uint8]], folder: Path, n_parts: int) -> list[ByteRange]:
+    """Write pieces of whole lines to so many files, by their queries."""
+    paths = [folder / f"part-{i:05d}.trec" for i in range(n_parts)]
+    sizes = [0] * n_parts
+    try:
+        with ExitStack() as stack:
+            files: list[BinaryIO] = [stack.enter_context(path.open("wb", buffering=0)) for path in paths]
+            pool = stack.enter_context(ThreadPoolExecutor(AT_ONCE))
+            for texts in in_order(pool, pieces, n_parts):
+                for i, text in enumerate(texts):
+                    # at the beginning of a file, bytes of an id that are a byte order mark would be taken for one
+                    own = b"\n" + text if not sizes[i] and text.startswith(BYTE_ORDER_MARK) else text
+                    write_all(files[i], own)
+                    sizes[i] += len(own)
+    except OSError as error:
+        raise cannot_write(str(folder), error, hint="set TMPDIR to a folder with more room") from error
+    return [ByteRange(str(path), 0, size, size) for path, size in zip(paths, sizes, strict=True) if size]
+
+
+def write_all(file: BinaryIO, text: bytes) -> None:
+    view = memoryview(text)
+    while view:
+        view = view[file.write(view) :]
+
+
+def in_order(pool: ThreadPoolExecutor, pieces: Iterable[NDArray[np.uint8]], n_parts: int) -> Iterator[list[bytes]]:
+    """Yield what becomes of each piece, a few of them being dealt out at a time."""
+    waiting: deque[Future[list[bytes]]] = deque()
+    for piece in pieces:
+        waiting.append(pool.submit(deal_out, piece, n_parts))
+        if len(waiting) == AT_ONCE:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def deal_out(text: NDArray[np.uint8], n_parts: int) -> list[bytes]:
+    """Return the lines of a text by their queries, as so many texts."""
+    module = kernel()
+    if module is not None:
+        parts: list[bytes] = module.scatter(text, n_parts, max_line_bytes())
+        return parts
+    lines: list[list[bytes]] = [[] for _ in range(n_parts)]
+    for line in text.tobytes().split(b"\n"):
+        if query := query_in(line):
+            lines[shared_hash(query.decode("utf-8", "surrogateescape")) % n_parts].append(line + b"\n")
+    return [b"".join(part) for part in lines]
+
+
+def deal_out_tables(frames: Iterable[pl.DataFrame], folder: Path, n_parts: int, path: str) -> list[TableParts]:
+    """Write frames with a column `query` to so many groups of Parquet files, by their queries."""
+    import polars as pl
+
+    files: list[list[str]] = [[] for _ in range(n_parts)]
+    for number, frame in enumerate(frames):
+        part = frame["query"].cast(pl.String).hash(seed=0) % n_parts
+        dealt: dict[Any, pl.DataFrame] = frame.with_columns(part.alias("part")).partition_by(
+            "part", maintain_order=True, include_key=False, as_dict=True
+        )
+        for (i,), rows in dealt.items():
+            file = folder / f"part-{i:05d}-{number:06d}.parquet"
+            try:
+                rows.write_parquet(file, compression="zstd", compression_level=1, statistics=False)
+            except OSError as error:
+                raise cannot_write(str(folder), error, hint="set TMPDIR to a folder with more room") from error
+            files[i].append(str(file))
+    return [TableParts(path, tuple(part)) for part in files if part]
+
+
+def frame_of(source: Any) -> pl.DataFrame:
+    """Return the rows of a source as a frame of query, doc, score and rank."""
+    import polars as pl
+
+    from rankscope.io.polars_file import id_column
+
+    original = getattr(source, "original", None)
+    if isinstance(original, pl.DataFrame):
+        kept = [name for name in ("query", "doc", "score", "rank") if name in original.columns]
+        return original.select(kept).with_columns(id_column(original[role], source.path) for role in ("query", "doc"))
+    rows = source.read()
+    columns: dict[str, Any] = {"query": list(rows.query), "doc": list(rows.doc), "score": rows.score}
+    if rows.rank is not None:
+        columns["rank"] = rows.rank
+    try:
+        return pl.DataFrame(columns)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "rows with ids that are not UTF-8 cannot be regrouped on disk", hint="sort the run by query"
+        ) from error

@@ -1,0 +1,357 @@
+"""Shards of a run: parts that can be scored on their own, since every query lies in one of them.
+
+A shard only says where its rows are, so that it can be sent to another process or machine that sees the same paths.
+Plain TREC text is cut where the query changes, by looking at a few lines around each cut; Parquet near the beginnings
+of its row groups, likewise. Files in other formats, and compressed ones, are shards as they are.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+
+from rankscope.checks import check_at_least
+from rankscope.errors import FormatError, InputError
+from rankscope.io.addresses import is_remote
+from rankscope.io.limits import cannot_read, max_line_bytes
+from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_file, remote_list
+from rankscope.io.text import is_plain
+from rankscope.light import LightRecord
+
+if TYPE_CHECKING:
+    import polars as pl
+
+USUAL_ROWS = 5_000_000
+"""How many rows a shard has, where nobody says how many shards there are to be."""
+ROW_BYTES = 36
+"""What a row of TREC text has on average, by which rows are estimated before they are read."""
+WILD = frozenset("*?[")
+_LOOK_AHEAD_ROWS = 65_536
+
+
+class ByteRange(LightRecord):
+    """Whole lines of a plain TREC file: those between two places in it."""
+
+    is_shard = True
+
+    path: str
+    start: int
+    end: int
+    n_bytes: int | None = None
+    """The size of the whole file when it was cut; one that has another by now is refused."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return self.end - self.start
+
+    def __str__(self) -> str:
+        return f"{self.path} (bytes {self.start} to {self.end})"
+
+
+class WholeFile(LightRecord):
+    """A file of any format and compression."""
+
+    is_shard = True
+
+    path: str
+    n_bytes: int | None = None
+    """Its size when it was listed."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has, as stored."""
+        return self.n_bytes or 0
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class RowGroups(LightRecord):
+    """Rows of a Parquet file: from near the beginning of a row group up to where a query ends."""
+
+    is_shard = True
+
+    path: str
+    start: int
+    """The first row, from 0."""
+    end: int
+    """The row after the last."""
+    n_bytes: int | None = None
+    """The size of the whole file when it was cut."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes its rows would have as text, about."""
+        return (self.end - self.start) * ROW_BYTES
+
+    def __str__(self) -> str:
+        return f"{self.path} (rows {self.start + 1} to {self.end})"
+
+
+class TableParts(LightRecord):
+    """Rows that were regrouped: Parquet files that hold whole queries together."""
+
+    path: str
+    """Where the rows were before."""
+    paths: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(map(os.path.getsize, self.paths))
+
+    def __str__(self) -> str:
+        return f"{self.path} (regrouped)"
+
+
+Shard: TypeAlias = ByteRange | WholeFile | RowGroups
+
+
+def is_many(path: str) -> bool:
+    """Tell whether a path stands for several files: a folder, or a pattern such as part-*.parquet."""
+    if is_remote(path):
+        return is_prefix(path) or is_pattern(path)
+    return os.path.isdir(path) or (not WILD.isdisjoint(path) and not os.path.exists(path))  # noqa: PTH110, PTH112 (pathlib takes long to load)
+
+
+def files_of(path: str) -> list[str]:
+    """Return the files that a folder or a pattern stands for, by name, without hidden ones such as Spark's _SUCCESS."""
+    if is_remote(path):
+        return [file.url for file in remote_files(path)]
+    if os.path.isdir(path):  # noqa: PTH112 (as above)
+        found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]  # noqa: PTH118, PTH208 (as above)
+        what = f"{path} is a folder without files"
+    else:
+        found = [name for name in glob.glob(path) if os.path.basename(name)[0] not in "._"]  # noqa: PTH119, PTH207 (as above)
+        what = f"no file is called {path}"
+    files = sorted(name for name in found if os.path.isfile(name) and not name.endswith(".queries.json"))  # noqa: PTH113 (as above)
+    if not files:
+        raise InputError(
+            what, hint="give a file, a folder of files, or a pattern in quotes such as 'run/part-*.parquet'"
+        )
+    return files
+
+
+def remote_files(path: str) -> list[RemoteFile]:
+    """Return the files that a prefix or a pattern of an object store stands for, as if they were in a folder here."""
+    if not (is_prefix(path) or is_pattern(path)):
+        return remote_list(path)
+    found = [
+        file
+        for file in remote_list(path)
+        if file.url.rpartition("/")[2][:1] not in "._" and not file.url.endswith(".queries.json")
+    ]
+    if not is_pattern(path):
+        found = [file for file in found if "/" not in file.url.removeprefix(path)]
+    if not found:
+        raise InputError(
+            f"there is no file of a run right below {path}", hint=f"{path.rstrip('/')}/** stands for files at any depth"
+        )
+    return found
+
+
+def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows: int = USUAL_ROWS) -> list[Shard]:
+    r"""Cut a run into shards, each with whole queries.
+
+    Parameters
+    ----------
+    run
+        A file, a folder of files, or a pattern such as ``"run/part-*.parquet"``. Rows of a query must lie together.
+    n
+        How many shards there are to be, about; of a folder at least one for each file.
+    target_rows
+        How many rows a shard is to have, about, where `n` is not given.
+
+    Returns
+    -------
+    list of ByteRange, WholeFile and RowGroups
+        The shards in the order of their rows; no file is read as a whole for this.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+
+    Examples
+    --------
+    >>> import rankscope as rs, pathlib
+    >>> _ = pathlib.Path("bm25.run").write_text("".join(f"q{i} Q0 d1 1 2.5 me\n" for i in range(4)))
+    >>> [str(shard) for shard in rs.shards_of("bm25.run", n=2)]
+    ['bm25.run (bytes 0 to 54)', 'bm25.run (bytes 54 to 72)']
+    """
+    check_at_least(1, n=n, target_rows=target_rows)
+    path = os.fspath(run)
+    files = files_of(path) if is_many(path) else [path]
+    sizes = [size_at(file) for file in files]
+    target = target_rows * ROW_BYTES if n is None else max(1, -(-sum(sizes) // n))
+    return [shard for file, size in zip(files, sizes, strict=True) for shard in cut_file(file, size, target)]
+
+
+def size_at(path: str) -> int:
+    if is_remote(path):
+        return remote_file(path).size
+    try:
+        return os.path.getsize(path)  # noqa: PTH202 (as above)
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def cut_file(path: str, size: int, target_bytes: int, *, table_share: float = 1.0) -> Iterator[Shard]:
+    """Yield the shards of one file, each of about so many bytes of text; of a table, of this share of the rows."""
+    if is_remote(path):
+        yield WholeFile(path, size)
+    elif is_plain(path, "run"):
+        yield from cut_text(path, size, target_bytes)
+    elif is_parquet(path):
+        yield from cut_parquet(path, size, max(1, int(target_bytes * table_share) // ROW_BYTES))
+    else:
+        yield WholeFile(path, size)
+
+
+def is_parquet(path: str) -> bool:
+    with open_file(path) as file:
+        return file.read(4) == b"PAR1"
+
+
+def open_file(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")  # noqa: PTH123 (as above)
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def cut_text(path: str, size: int, target_bytes: int) -> Iterator[ByteRange]:
+    """Cut plain TREC text where the query changes, about every so many bytes."""
+    start = 0
+    with open_file(path) as file:
+        while start < size:
+            place = start + target_bytes
+            end = query_start(file, place, size) if place < size else size
+            yield ByteRange(path, start, end, size)
+            start = end
+
+
+def query_start(file: BinaryIO, place: int, size: int) -> int:
+    """Return where the first query begins that does not begin before a place, or the end of the file."""
+    max_line = max_line_bytes()
+    file.seek(place - 1)
+    file.readline(max_line)
+    first, at = b"", file.tell()
+    while at < size and (line := file.readline(max_line)):
+        query = query_in(line)
+        if query and first and query != first:
+            return at
+        first = first or query
+        at += len(line)
+    return size
+
+
+def query_in(line: bytes) -> bytes:
+    """Return the query of a line of TREC text; nothing where it is blank or a comment."""
+    found = line.split(None, 1)
+    return b"" if not found or found[0].startswith(b"#") else found[0]
+
+
+def cut_parquet(path: str, size: int, target_rows: int) -> Iterator[Shard]:
+    """Cut Parquet where the query changes, behind the beginning of a row group where these are not too large."""
+    from rankscope.io.table_check import row_group_sizes
+
+    with open_file(path) as file:
+        groups = row_group_sizes(file, name=path)
+    start = n_rows = 0
+    total = sum(groups)
+    queries = query_column(path)
+    for n_in_group in groups:
+        if n_rows - start >= target_rows and n_rows > start:
+            end = next_query_row(queries, n_rows, total)
+            if end > n_rows + n_in_group:  # a query that goes on for more than a row group
+                n_rows += n_in_group
+                continue
+            yield RowGroups(path, start, end, size)
+            start = end
+        n_rows += n_in_group
+    if start < total or not total:
+        yield RowGroups(path, start, total, size)
+
+
+def query_column(path: str) -> Callable[[int, int], pl.Series]:
+    """Return a function that reads the queries of some rows of a Parquet file."""
+    import polars as pl
+
+    from rankscope.io.polars_file import id_column
+    from rankscope.io.table import RUN, find_roles
+    from rankscope.io.table_check import errors_of_polars
+
+    with errors_of_polars(path, "parquet"):
+        table = pl.scan_parquet(path, glob=False)
+        name = find_roles(table.collect_schema().names(), RUN, chosen=None, where=path)["query"]
+
+    def read(start: int, n_rows: int) -> pl.Series:
+        with errors_of_polars(path, "parquet"):
+            found = table.select(name).slice(start, n_rows).collect().to_series()
+        # bytes, lists and the like cannot be compared as they are
+        return found if found.dtype.is_integer() else id_column(found.alias("query"), path)
+
+    return read
+
+
+def next_query_row(queries: Callable[[int, int], pl.Series], row: int, total: int) -> int:
+    """Return the first row, from this one on, whose query is not that of the row before."""
+    before = queries(row - 1, 1)[0]
+    while row < total:
+        found = (queries(row, _LOOK_AHEAD_ROWS) != before).arg_true()
+        if len(found):
+            return row + int(found[0])
+        row += _LOOK_AHEAD_ROWS
+    return total
+
+
+def smaller_shards(shard: Shard, target_bytes: int) -> Iterator[Shard]:
+    """Yield parts of a shard, of about so many bytes each, in which rows of a query need not lie together."""
+    if isinstance(shard, ByteRange):
+        with open_file(shard.path) as file:
+            start = shard.start
+            while start < shard.end:
+                end = min(shard.end, start + target_bytes)
+                if end < shard.end:
+                    file.seek(end - 1)
+                    end = min(shard.end, end - 1 + len(file.readline(max_line_bytes())))
+                yield ByteRange(shard.path, start, end, shard.n_bytes)
+                start = end
+    elif isinstance(shard, RowGroups):
+        n_rows = max(1, target_bytes // (4 * ROW_BYTES))
+        for start in range(shard.start, shard.end, n_rows):
+            yield RowGroups(shard.path, start, min(shard.end, start + n_rows), shard.n_bytes)
+    else:
+        yield shard
+
+
+def check_listed_once(shards: Sequence[Shard]) -> None:
+    """Refuse shards that have rows in common: their queries would count twice."""
+    if not shards:
+        raise InputError("a list without shards is no run", hint="shards_of cuts a run into shards")
+    last: Shard | None = None
+    for shard in sorted(shards, key=lambda each: (each.path, getattr(each, "start", 0))):
+        if last is not None and last.path == shard.path and getattr(last, "end", 0) >= 0:
+            both_ranges = not isinstance(last, WholeFile) and type(last) is type(shard)
+            if not both_ranges or shard.start < last.end:  # type: ignore[union-attr]
+                raise InputError(
+                    f"{shard} is listed twice" if shard == last else f"{shard} and {last} overlap",
+                    hint="list each shard once",
+                )
+        last = shard
+
+
+def digest_of_files(files: Iterable[tuple[str, int, str]]) -> str:
+    """Return the digest of a run of several files: SHA-256 over the lines of names, sizes and digests of its files."""
+    digest = hashlib.sha256()
+    for name, size, content in files:
+        digest.update(f"{name}\0{size}\0{content}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def no_rows(where: str) -> FormatError:
+    return FormatError(f"{where} is empty: it has no rows", hint="check that what wrote it came to its end")

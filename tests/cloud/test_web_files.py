@@ -1,0 +1,190 @@
+"""Files of web servers: read in parts, or as a whole; what is dangerous or broken is refused."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+import rankscope as rs
+from loopback import Asked, Loopback, Said
+from rankscope.cli.main import main
+from rankscope.demo import demo_file
+from rankscope.io import remote, remote_http
+from rankscope.io.remote import remote_bytes, remote_open
+
+pytestmark = pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
+FILES = {f"/{name}": demo_file(name).read_bytes() for name in ("qrels.txt", "bm25.run")}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(remote, "BACKOFF_S", 0.001)
+
+
+def in_parts(asked: Asked, content: bytes, etag: str = '"1"') -> Said:
+    start, _, end = asked.headers["Range"].removeprefix("bytes=").partition("-")
+    part = content[int(start) : int(end) + 1]
+    return Said(
+        part, 206, {"Content-Range": f"bytes {start}-{int(start) + len(part) - 1}/{len(content)}", "ETag": etag}
+    )
+
+
+def files_in_parts(asked: Asked) -> Said:
+    path = asked.path.partition("?")[0]
+    return in_parts(asked, FILES[path]) if path in FILES else Said(b"", 404)
+
+
+def files_as_a_whole(asked: Asked) -> Said:
+    return Said(FILES[asked.path], 200, {}) if asked.path in FILES else Said(b"", 404)
+
+
+@pytest.mark.parametrize("answer", [files_in_parts, files_as_a_whole])
+def test_the_same_scores(answer, engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(remote, "HEAD_BYTES", 600)
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        (tmp_path / name[1:]).write_bytes(content)
+    with Loopback(answer) as server:
+        base = server.url.rstrip("/")
+        there = rs.evaluate(f"{base}/qrels.txt", f"{base}/bm25.run")
+    here = rs.evaluate("qrels.txt", "bm25.run")
+    assert here.runs[0].values.tobytes() == there.runs[0].values.tobytes()
+    assert there.runs[0].name == "bm25"
+    assert there.runs[0].origin.path == f"{base}/bm25.run"
+    assert there.runs[0].origin.sha256 == here.runs[0].origin.sha256
+
+
+def test_a_user_a_password_and_a_signed_query_are_sent_and_not_shown(capsys):
+    with Loopback(files_in_parts) as server:
+        base = server.url.rstrip("/").replace("://", "://ann:canary%21@")
+        code = main(["evaluate", f"{base}/qrels.txt?sig=canary", f"{base}/bm25.run?sig=canary&x=1"])
+        text = capsys.readouterr()
+        assert code == 0, text.err
+        assert "canary" not in text.out + text.err
+        assert {asked.path for asked in server.requests} == {"/qrels.txt?sig=canary", "/bm25.run?sig=canary&x=1"}
+        expected = "Basic " + base64.b64encode(b"ann:canary!").decode()
+        assert {asked.headers["Authorization"] for asked in server.requests} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "message"),
+    [
+        (Said(b"", 404), 2, "does not exist"),
+        (Said(b"", 403), 2, "there is no permission to read it (HTTP 403)"),
+        (Said(b"", 401), 2, "there is no permission to read it (HTTP 401)"),
+        (Said(b"", 400), 2, "the server answers HTTP 400"),
+        (Said(b"", 503), 3, "the server is busy or fails (HTTP 503)"),
+        (Said(b"", 429), 3, "the server is busy or fails (HTTP 429)"),
+        (Said(b"", 302, {"Location": "file:///etc/passwd"}), 2, "sends its readers to file://"),
+        (Said(b"", 302, {"Location": "http://example.org/x"}), 2, "sends its readers to http://example.org"),
+        (Said(b"", 302, {"Location": "/again"}), 2, "sends its readers on and on"),
+        (Said(b"abc", 206, {"Content-Range": "bytes 0-99/5000"}), 3, "the answer has 3 of 5,000 bytes"),
+        (Said(b"", 200, {}), 2, "is empty"),
+    ],
+)  # fmt: skip
+def test_what_a_server_may_answer(said, code, message, capsys, write_file):
+    qrels = str(write_file("q1 0 d1 1\n"))
+    with Loopback(lambda asked: said) as server:
+        assert main(["evaluate", qrels, f"{server.url}/a.run"]) == code
+        text = capsys.readouterr().err
+        assert message in text
+        assert "hint: " in text
+        assert len(server.requests) == {3: 4, "on": 6}.get("on" if "on and on" in message else code, 1)
+
+
+def test_being_sent_on_within_this_machine_keeps_the_password_to_the_first_server():
+    with Loopback(files_in_parts) as second:
+        with Loopback(lambda asked: Said(b"", 302, {"Location": f"{second.url}/bm25.run"})) as first:
+            assert remote_bytes(f"{first.url.replace('://', '://a:b@')}/x") == FILES["/bm25.run"]
+        assert "Authorization" in first.requests[0].headers
+        assert "Authorization" not in second.requests[0].headers
+
+
+def test_a_public_server_may_not_send_into_this_network(monkeypatch):
+    monkeypatch.setattr(remote_http, "is_public", lambda host: host == "example.org")
+    for target in ("https://127.0.0.1/x", "https://localhost/x", "https://[::1]/x", "https://10.0.0.1/x"):
+        with pytest.raises(rs.InputError, match="which lies in this network"):
+            remote_http.check_redirect("https://example.org/a", target)
+    with pytest.raises(rs.InputError, match="not followed"):
+        remote_http.check_redirect("https://example.org/a", "http://example.org/b")
+    remote_http.check_redirect("https://example.org/a", "https://example.org/b")
+
+
+def test_which_hosts_are_public():
+    private = ["127.0.0.1", "::1", "10.1.2.3", "192.168.0.1", "169.254.169.254", "localhost", "0.0.0.0", "fd00::1"]
+    assert not any(map(remote_http.is_public, private))
+    assert remote_http.is_public("93.184.216.34")
+
+
+def test_a_file_that_changes(monkeypatch):
+    monkeypatch.setattr(remote, "HEAD_BYTES", 8)
+    content = {"etag": '"1"', "data": b"0123456789abcdef" * 4}
+    served = Loopback(lambda asked: in_parts(asked, content["data"], content["etag"]))
+    with served as server, remote_open(f"{server.url}/x") as file:
+        file.read(8)
+        content["etag"] = '"2"'
+        with pytest.raises(rs.InputError, match="changed while it was read"):
+            file.read()
+
+
+def test_a_file_without_end_is_given_up(monkeypatch):
+    monkeypatch.setattr(remote_http.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000}))
+    served = Loopback(lambda asked: Said(b"x" * 5000, 200, {}))
+    with served as server, pytest.raises(rs.InputError, match="does not end"):
+        remote_bytes(f"{server.url}/x")
+
+
+def test_an_empty_file_of_a_server_with_parts():
+    with Loopback(lambda asked: Said(b"", 416, {"Content-Range": "bytes */0"})) as server:
+        assert remote_bytes(f"{server.url}/x") == b""
+
+
+def test_nobody_is_there():
+    with pytest.raises(rs.UnfinishedError, match="its server cannot be reached"):
+        remote_bytes("https://127.0.0.1:9/x")
+
+
+def test_a_web_server_lists_nothing():
+    with pytest.raises(rs.InputError, match="a web server does not list its files"):
+        list(remote_http.WebFiles().files_below("https://example.org/a/"))
+
+
+@pytest.fixture
+def secure_server(tmp_path):
+    """A server with a certificate that nobody has signed."""
+    x509 = pytest.importorskip("cryptography.x509", reason="cryptography comes with moto")
+    import datetime as dt
+
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = dt.datetime.now(dt.UTC)
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    made = made.serial_number(1).not_valid_before(now).not_valid_after(now + dt.timedelta(days=1))
+    certificate = made.sign(key, hashes.SHA256())
+    plain = serialization.NoEncryption()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    (tmp_path / "both.pem").write_bytes(pem + certificate.public_bytes(serialization.Encoding.PEM))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "both.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"https://localhost:{server.server_port}/"
+    server.shutdown()
+    thread.join(timeout=5)
+    server.server_close()
+
+
+def test_a_certificate_that_is_not_valid(secure_server):
+    with pytest.raises(rs.InputError, match="the certificate or encryption of the server is not valid: self") as error:
+        remote_bytes(f"{secure_server}x")
+    assert "SSL_CERT_FILE" in error.value.hint

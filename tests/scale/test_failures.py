@@ -1,0 +1,488 @@
+"""What goes wrong with shards: each is found and said, or makes no difference to a single bit."""
+
+import gzip
+import os
+import re
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankscope as rs
+from rankscope.align import sharded
+from rankscope.data import sharded as sources
+from rankscope.errors import BadLinesError
+from rankscope.io.shards import ByteRange, RowGroups, WholeFile, cut_text, shards_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
+
+QRELS = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(0, 30, 4)} for q in range(40)}
+ROWS = [(f"q{q}", f"d{(7 * d + q) % 31}", d + 1, float((d * q) % 5)) for q in range(45) for d in range(25)]
+LINES = [f"{query} Q0 {doc} {rank} {score!r} t" for query, doc, rank, score in ROWS]
+MEASURES = "nDCG@10 AP RR ERR RBP Bpref Judged@5"
+
+
+def scores_of(run, **how):
+    return rs.evaluate(QRELS, {"r": run}, MEASURES, **how)["r"]
+
+
+def bits(scores: rs.RunScores) -> bytes:
+    return scores.values.tobytes()
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    """Let parts be so small that a few lines fill one."""
+    monkeypatch.setattr(sharded, "room_in", lambda *_: 700)
+    monkeypatch.setattr(sharded, "SMALLEST_PIECE", 300)
+    monkeypatch.setattr(sharded, "TABLE_SHARE", 1.0)
+    monkeypatch.setattr(sharded, "SMALLEST_TABLE", 700)
+
+
+@pytest.fixture
+def whole(write_file):
+    return write_file("\n".join(LINES) + "\n", "whole.run")
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    """Return the folder in which temporary folders are made."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def write_parts(folder: Path, cuts: list[int], lines=LINES) -> Path:
+    folder.mkdir()
+    for i, (start, stop) in enumerate(zip([0, *cuts], [*cuts, len(lines)], strict=True)):
+        (folder / f"part-{i:03d}.run").write_text("".join(f"{line}\n" for line in lines[start:stop]))
+    return folder
+
+
+def frame(rows=ROWS) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["query", "doc", "rank", "score"], orient="row")
+
+
+def on_part(monkeypatch, number: int, act) -> None:
+    """Do something right before a part is aligned."""
+    align, seen = sharded.align_shard, []
+
+    def watched(*given, **how):
+        seen.append(1)
+        if len(seen) == number:
+            act()
+        return align(*given, **how)
+
+    monkeypatch.setattr(sharded, "align_shard", watched)
+
+
+def test_a_file_that_is_removed_during_the_job_is_said(whole, monkeypatch):
+    on_part(monkeypatch, 3, whole.unlink)
+    with pytest.raises(rs.InputError, match=r"whole\.run cannot be read: No such file"):
+        scores_of(whole, memory="256MB")
+
+
+def test_a_file_that_becomes_shorter_is_said(whole, monkeypatch):
+    on_part(monkeypatch, 3, lambda: os.truncate(whole, 900))
+    with pytest.raises(rs.InputError, match=r"whole\.run changed while it was read: it had \d+ bytes and now has 900"):
+        scores_of(whole, memory="256MB")
+
+
+def test_a_file_that_grows_is_said(whole, monkeypatch):
+    on_part(monkeypatch, 3, lambda: whole.write_text(whole.read_text() + "q1 Q0 more 1 1 t\n"))
+    with pytest.raises(rs.InputError, match=r"whole\.run changed while it was read"):
+        scores_of(whole, memory="256MB")
+
+
+def test_parquet_that_changes_is_said(tmp_path, monkeypatch):
+    path = tmp_path / "r.parquet"
+    frame().write_parquet(path, row_group_size=50)
+    on_part(monkeypatch, 3, lambda: frame(ROWS[:50]).write_parquet(path))
+    with pytest.raises(rs.InputError, match=r"r\.parquet changed while it was read"):
+        scores_of(path, memory="256MB")
+
+
+@pytest.mark.parametrize("how", ["plain", "gz"])
+def test_a_bad_line_has_the_number_that_it_has_in_the_file(write_file, how):
+    lines = [*LINES[:613], "this is no row", *LINES[613:]]
+    text = "\n".join(lines).encode()
+    path = write_file(gzip.compress(text) if how == "gz" else text, "bad.run" + (".gz" if how == "gz" else ""))
+    with pytest.raises(BadLinesError, match=r"bad\.run(\.gz)?:614: ") as raised:
+        scores_of(path, memory="256MB")
+    with pytest.raises(BadLinesError) as at_once:
+        scores_of(path)
+    assert str(raised.value) == str(at_once.value)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_bad_lines_that_may_be_left_out_are_counted_and_named(write_file, shuffled, engine):
+    lines = LINES if not shuffled else [LINES[(i * 7) % len(LINES)] for i in range(len(LINES))]
+    path = write_file("\n".join([*lines[:613], "no row", *lines[613:900], "nor this", *lines[900:]]), "bad.run")
+    lenient = rs.ReadOptions(lenient=True)
+    with pytest.warns(
+        rs.RankscopeWarning, match=r"2 bad lines of .*bad\.run were skipped; the first is .*bad\.run:614"
+    ):
+        found = scores_of(path, memory="256MB", options=lenient)
+    with pytest.warns(rs.RankscopeWarning, match="2 bad lines"):
+        assert bits(found) == bits(scores_of(path, options=lenient))
+
+
+def test_a_bad_line_among_rows_in_no_order_is_found_where_it_is(write_file, scratch):
+    lines = [LINES[(i * 7) % len(LINES)] for i in range(len(LINES))]
+    path = write_file("\n".join([*lines[:1000], "no row", *lines[1000:]]), "bad.run")
+    with pytest.raises(BadLinesError, match=r"bad\.run:1001: "):
+        scores_of(path, memory="256MB")
+    assert not list(scratch.iterdir())
+
+
+def test_a_bad_row_of_parquet_has_its_number(tmp_path):
+    rows = [*ROWS[:613], ("q1", None, 1, 1.0), *ROWS[613:]]
+    frame(rows).write_parquet(tmp_path / "r.parquet", row_group_size=50)
+    with pytest.raises(BadLinesError, match=r"r\.parquet:614: the doc id is missing"):
+        scores_of(tmp_path / "r.parquet", memory="256MB")
+
+
+@pytest.mark.parametrize("ending", ["gz", "csv"])
+def test_a_file_that_cannot_be_cut_and_is_another_one_by_now_is_refused(write_file, ending):
+    rows = "query,doc,score\nq1,d1,2\nq1,d2,1\n"
+    content = rows.encode() if ending == "csv" else gzip.compress(b"q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\n")
+    path = write_file(content, f"r.{ending}")
+    (shard,) = rs.shards_of(path)
+    assert rs.score_shard({"q1": {"d2": 1}}, shard, ["RR"]).values.tolist() == [[0.5]]
+    other = f"{rows}q2,d1,2\n".encode() if ending == "csv" else gzip.compress(b"q1 Q0 d2 1 2 t\n")
+    path.write_bytes(other)
+    with pytest.raises(rs.InputError, match=f"it had {len(content)} bytes"):
+        rs.score_shard({"q1": {"d2": 1}}, shard, ["RR"])
+
+
+def test_a_shard_that_is_listed_twice_is_refused(whole):
+    shards = shards_of(whole, n=4)
+    assert len(shards) == 4
+    assert bits(scores_of(shards)) == bits(scores_of(whole))
+    with pytest.raises(rs.InputError, match="is listed twice"):
+        scores_of([*shards, shards[1]])
+    overlapping = ByteRange(str(whole), 0, shards[1].end)
+    with pytest.raises(rs.InputError, match="overlap"):
+        scores_of([shards[0], overlapping])
+
+
+def test_the_order_of_shards_does_not_matter(whole):
+    shards = shards_of(whole, n=9)
+    assert bits(scores_of(shards[::-1])) == bits(scores_of(whole))
+
+
+@pytest.mark.parametrize("ties", ["trec", "given", "ascending"])
+@pytest.mark.usefixtures("engine")
+def test_a_query_in_two_shards_is_put_together(tmp_path, whole, scratch, ties):
+    folder = write_parts(tmp_path / "parts", [260])  # in the middle of a query
+    scores = rs.evaluate(QRELS, {"r": folder}, MEASURES, ties=ties)
+    assert bits(scores["r"]) == bits(scores_of(whole, ties=ties))
+    assert any("query 'q10' has rows in" in note and "regrouped" in note for note in scores.notes)
+    assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("ties", ["trec", "given"])
+@pytest.mark.parametrize("with_ranks", [True, False])
+def test_rows_of_parquet_in_no_order_are_regrouped(tmp_path, scratch, ties, with_ranks):
+    rows = [ROWS[(i * 7) % len(ROWS)] for i in range(len(ROWS))]
+    table = frame(rows) if with_ranks else frame(rows).drop("rank")
+    table.write_parquet(tmp_path / "r.parquet", row_group_size=60)
+    found = scores_of(tmp_path / "r.parquet", memory="256MB", ties=ties)
+    assert bits(found) == bits(scores_of(tmp_path / "r.parquet", ties=ties))
+    assert not list(scratch.iterdir())
+
+
+def test_where_the_disk_is_full_it_is_said_and_nothing_is_left(tmp_path, scratch, monkeypatch):
+    folder = write_parts(tmp_path / "parts", [260])
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=10))
+    with pytest.raises(rs.UnfinishedError, match=r"has to be regrouped by query.*only 10 bytes are free") as raised:
+        scores_of(folder)
+    assert "TMPDIR" in raised.value.hint
+    assert not list(scratch.iterdir())
+
+
+def test_a_table_is_regrouped_into_few_files(tmp_path, scratch, monkeypatch):
+    rows = [ROWS[(i * 7) % len(ROWS)] for i in range(len(ROWS))]
+    frame(rows).write_parquet(tmp_path / "r.parquet", row_group_size=60)
+    monkeypatch.setattr(sharded, "MOST_FILES", 100)
+    counts = []
+    deal = sharded.deal_out_tables
+
+    def counted(*given):
+        dealt = deal(*given)
+        counts.append(sum(len(part.paths) for part in dealt))
+        return dealt
+
+    monkeypatch.setattr(sharded, "deal_out_tables", counted)
+    found = scores_of(tmp_path / "r.parquet", memory="256MB")
+    assert bits(found) == bits(scores_of(tmp_path / "r.parquet"))
+    assert 0 < counts[0] <= 2 * 100
+    assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_ids_that_are_bytes_are_read_in_parts_as_in_one(tmp_path, whole, shuffled):
+    rows = [ROWS[(i * 7) % len(ROWS)] for i in range(len(ROWS))] if shuffled else ROWS
+    table = frame(rows).with_columns(pl.col("query", "doc").cast(pl.Binary))
+    table.write_parquet(tmp_path / "r.parquet", row_group_size=60)
+    assert bits(scores_of(tmp_path / "r.parquet", memory="256MB")) == bits(scores_of(whole))
+
+
+def test_ids_that_are_no_ids_are_refused_in_parts_as_in_one(tmp_path):
+    table = frame().with_columns(pl.struct(pl.col("query").alias("a")).alias("query"))
+    table.write_parquet(tmp_path / "r.parquet", row_group_size=60)
+    said = []
+    for how in ({}, {"memory": "256MB"}):
+        with pytest.raises(rs.InputError) as raised:
+            scores_of(tmp_path / "r.parquet", **how)
+        said.append(re.sub("q[0-9]+", "q", str(raised.value)))  # the first query that was looked at is named
+    assert said[0] == said[1]
+
+
+def test_a_table_without_rows_as_pyarrow_writes_it_is_an_empty_shard(tmp_path, whole):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    folder = write_parts(tmp_path / "parts", [500])
+    table = arrow.table({"query": ["q"], "doc": ["d"], "score": [1.0]})
+    parquet.write_table(table.slice(0, 0), folder / "part-000a.parquet")
+    for how in ({}, {"memory": "256MB"}):
+        assert bits(scores_of(folder, **how)) == bits(scores_of(whole))
+
+
+def test_empty_shards_and_those_without_judged_queries_change_nothing(tmp_path, whole):
+    folder = write_parts(tmp_path / "parts", [100, 1000])  # the last part has none of the judged queries
+    (folder / "part-000a.run").write_bytes(b"")
+    (folder / "part-000c.run").write_bytes(b"\r\n \n")
+    frame([]).write_parquet(folder / "part-000b.parquet")
+    (folder / "_SUCCESS").write_bytes(b"")
+    assert bits(scores_of(folder)) == bits(scores_of(whole))
+    assert scores_of(folder).counts == scores_of(whole).counts
+
+
+def test_a_folder_of_empty_files_has_no_rows(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    with pytest.raises(rs.InputError, match="folder without files"):
+        scores_of(folder)
+    (folder / "part-0.run").write_bytes(b"")
+    with pytest.raises(rs.FormatError, match="is empty: it has no rows"):
+        scores_of(folder)
+
+
+def test_thousands_of_small_shards(tmp_path, whole):
+    folder = write_parts(tmp_path / "parts", list(range(25, len(LINES), 25)))
+    for i in range(2_000):
+        (folder / f"other-{i:05d}.run").write_text(f"other{i} Q0 d1 1 1 t\n")
+    found = scores_of(folder)
+    assert bits(found) == bits(scores_of(whole))
+    assert found.counts.not_in_qrels == 5 + 2_000
+
+
+def test_one_query_that_is_longer_than_a_part(write_file):
+    long = [f"q3 Q0 x{i} {i} {5000 - i} t" for i in range(2_000)]
+    path = write_file(
+        "\n".join([*LINES[:75], *long[:1900], "q3 Q0 d28 1 0.5 t", *long[1900:], *LINES[200:]]), "long.run"
+    )
+    found = rs.evaluate(QRELS, {"r": path}, MEASURES, memory="256MB")
+    assert bits(found["r"]) == bits(scores_of(path))
+    assert any("cannot be cut" in note for note in found.notes)
+    content = path.read_bytes()
+    zipped = path.with_suffix(".run.gz")
+    zipped.write_bytes(gzip.compress(content))
+    assert bits(scores_of(zipped, memory="256MB")) == bits(scores_of(path))
+
+
+def test_cuts_at_every_place_of_a_file_are_where_queries_begin(write_file):
+    text = "\r\n".join(LINES[:80]).encode()
+    path = write_file(text, "cut.run")
+    starts = {0} | {text.index(line.encode()) for line in LINES[25:80:25]}
+    for target in range(1, len(text) + 10, 7):
+        shards = list(cut_text(str(path), len(text), target))
+        assert [shard.start for shard in shards] == [0, *(shard.end for shard in shards[:-1])]
+        assert shards[-1].end == len(text)
+        assert {shard.start for shard in shards} <= starts
+
+
+def test_a_rank_that_is_no_number_in_one_part_counts_for_all(write_file, engine):
+    lines = [line.replace(" 7 ", " seven ") if i == 700 - 700 % 25 + 6 else line for i, line in enumerate(LINES)]
+    assert lines != LINES
+    path = write_file("\n".join(lines), "r.run")
+    assert bits(scores_of(path, ties="given", memory="256MB")) == bits(scores_of(path, ties="given"))
+
+
+def test_a_shard_with_other_columns_is_refused_by_its_name(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    frame(ROWS[:500]).write_parquet(folder / "a.parquet")
+    frame(ROWS[500:]).rename({"score": "weight"}).write_parquet(folder / "b.parquet")
+    with pytest.raises(rs.InputError, match=r"b\.parquet"):
+        scores_of(folder)
+    renamed = frame(ROWS[500:]).rename({"query": "qid", "doc": "docno"})
+    renamed.write_parquet(folder / "b.parquet")  # other names for the same are known
+    frame().write_parquet(tmp_path / "whole.parquet")
+    assert bits(scores_of(folder)) == bits(scores_of(tmp_path / "whole.parquet"))
+
+
+def test_files_that_must_be_read_at_once_are_refused_where_they_are_too_large(write_file, monkeypatch):
+    monkeypatch.setattr(sources, "READ_WHOLE", 100)
+    monkeypatch.setattr(sharded, "resident_bytes", lambda: (256 << 20) - 100)
+    import json
+
+    run = {query: {doc: score for name, doc, _, score in ROWS if name == query} for query in QRELS}
+    path = write_file(json.dumps(run), "r.json")
+    with pytest.raises(rs.InputError, match=r"r\.json has .* and can only be read as a whole") as raised:
+        scores_of(path, memory="256MB")
+    assert "convert" in raised.value.hint
+
+
+def test_many_runs_are_one_job_and_each_has_its_own_scores(tmp_path, write_file):
+    runs = {f"r{i}": write_file("\n".join(LINES[25 * i :]), f"r{i}.run") for i in range(6)}
+    states = []
+    found = rs.evaluate(QRELS, runs, MEASURES, memory="256MB", progress=states.append)
+    plain = rs.evaluate(QRELS, runs, MEASURES)
+    assert [bits(run) for run in found.values()] == [bits(run) for run in plain.values()]
+    assert states[-1].done == states[-1].total
+    assert states[-1].rows == sum(len(LINES) - 25 * i for i in range(6))
+    assert "shards" in str(states[-1])
+
+
+def test_what_is_kept_is_not_scored_again_and_what_is_damaged_is(whole, tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    first = scores_of(whole, memory="256MB", keep=kept)
+    files = sorted(kept.iterdir())
+    assert len(files) > 5
+    files[0].write_bytes(files[0].read_bytes()[:-5])
+    files[1].unlink()
+    calls = []
+    align = sharded.align_shard
+    monkeypatch.setattr(sharded, "align_shard", lambda *given, **how: calls.append(1) or align(*given, **how))
+    assert bits(scores_of(whole, memory="256MB", keep=kept)) == bits(first) == bits(scores_of(whole))
+    assert len(calls) == 2
+    scores_of(whole, memory="256MB", keep=kept, ties="ascending")
+    assert len(calls) == 2 + len(files)
+
+
+def scores_kept(qrels, run, kept):
+    return rs.evaluate(qrels, run, "RR", memory="256MB", keep=kept)["r"].mean()["RR"].value
+
+
+@pytest.mark.parametrize("how", ["in place", "renamed over"])
+def test_a_file_that_was_changed_is_scored_again_whatever_its_size_and_mtime(tmp_path, how):
+    run, other, kept = tmp_path / "r.run", tmp_path / "other", tmp_path / "kept"
+    run.write_text("q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\n")
+    os.utime(run, ns=(10**18, 10**18))
+    assert scores_kept({"q": {"b": 1}}, run, kept) == 0.5
+    time.sleep(0.02)  # the clock of a file system may tick as rarely as this
+    written = run if how == "in place" else other
+    written.write_text("q Q0 a 1 1.0 t\nq Q0 b 2 2.0 t\n")
+    os.utime(written, ns=(10**18, 10**18))
+    written.replace(run)
+    assert run.stat().st_mtime_ns == 10**18
+    assert scores_kept({"q": {"b": 1}}, run, kept) == 1.0
+
+
+def test_a_job_that_breaks_off_goes_on_where_it_was(whole, tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    with monkeypatch.context() as broken:
+
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        on_part(broken, 4, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            scores_of(whole, memory="256MB", keep=kept)
+    assert len(list(kept.iterdir())) == 3
+    states = []
+    found = scores_of(whole, memory="256MB", keep=kept, progress=states.append)
+    assert bits(found) == bits(scores_of(whole))
+    assert states[-1].kept == 3
+
+
+def test_the_digest_of_a_run_of_files_is_of_their_names_sizes_and_digests(tmp_path):
+    import hashlib
+
+    folder = write_parts(tmp_path / "parts", [500])
+    text = "".join(
+        f"{path.name}\0{path.stat().st_size}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+        for path in sorted(folder.iterdir())
+    )
+    origin = scores_of(folder).origin
+    assert origin.sha256 == f"files:{hashlib.sha256(text.encode()).hexdigest()}"
+    assert origin.path == str(folder)
+
+
+def test_shards_that_are_scored_one_by_one_are_the_whole_together(whole):
+    qrels = rs.load_qrels(QRELS)
+    parts = [rs.score_shard(qrels, shard, MEASURES) for shard in shards_of(whole, n=7)]
+    together = rs.Scores.concat(parts[::-1], qrels)["run"]
+    alone = scores_of(whole)
+    assert bits(together) == bits(alone)
+    assert (together.counts, together.left_out) == (alone.counts, alone.left_out)
+    placed = np.concatenate([part.positions for part in parts])
+    assert sorted(placed.tolist()) == list(range(40))
+    with pytest.raises(rs.InputError, match=r"query 'q0' has rows in .* and in "):
+        rs.Scores.concat([*parts, parts[0]], qrels)
+    with pytest.raises(rs.InputError, match="no shard"):
+        rs.Scores.concat([], qrels)
+    with pytest.raises(rs.MeasureError, match="looks at the docs"):
+        rs.score_shard(qrels, WholeFile(str(whole)), "ILD@5")
+
+
+@pytest.mark.parametrize(
+    ("qrels", "measures", "policies", "words"),
+    [
+        (QRELS, "AP", {"depth": 5}, "other policies: depth=5 instead of None"),
+        (QRELS, "AP", {"ties": "given"}, "other policies: ties='given' instead of 'trec'"),
+        ({query: {doc: 3 - grade for doc, grade in own.items()} for query, own in QRELS.items()}, "AP", {}, "qrels"),
+        ({f"q{i}": {"d1": 1} for i in range(60)}, "AP", {}, "qrels"),
+        (QRELS, "RR", {}, "other measures"),
+    ],
+)
+def test_shards_that_were_scored_in_another_way_are_refused(whole, qrels, measures, policies, words):
+    *shards, last = shards_of(whole, n=4)
+    parts = [rs.score_shard(QRELS, shard, "AP") for shard in shards]
+    other = rs.score_shard(qrels, last, measures, rs.Policies(**policies))
+    with pytest.raises(rs.InputError, match=words):
+        rs.Scores.concat([*parts, other], QRELS)
+
+
+def test_shards_are_put_together_by_the_policies_they_were_scored_by(whole):
+    parts = [rs.score_shard(QRELS, shard, "AP", rs.Policies(depth=5)) for shard in shards_of(whole, n=4)]
+    together = rs.Scores.concat(parts, QRELS)
+    assert bits(together["run"]) == bits(rs.evaluate(QRELS, {"r": whole}, "AP", depth=5)["r"])
+    assert together.policies["depth"] == 5
+    with pytest.raises(rs.InputError, match="depth=5 instead of 7"):
+        rs.Scores.concat(parts, QRELS, rs.Policies(depth=7))
+
+
+def test_shards_of_a_file_hold_it_whole(whole, tmp_path):
+    path = tmp_path / "r.parquet"
+    frame().write_parquet(path, row_group_size=40)
+    shards = shards_of(path, n=6)
+    assert all(isinstance(shard, RowGroups) for shard in shards)
+    assert [shard.start for shard in shards] == [0, *(shard.end for shard in shards[:-1])]
+    assert shards[-1].end == len(ROWS)
+    assert {shard.start % 25 for shard in shards} == {0}
+    assert [type(shard) for shard in shards_of(whole, target_rows=10**6)] == [ByteRange]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [("12 parsecs", "no amount of memory"), ("1MB", "too little"), (-5, "no amount of memory"), ("", "no amount")],
+)
+def test_an_amount_of_memory_that_is_none_is_refused(whole, given, words):
+    with pytest.raises(rs.OptionError, match=words):
+        scores_of(whole, memory=given)
+
+
+def test_compare_says_the_same_of_runs_in_parts(whole, write_file):
+    other = write_file("\n".join(line for i, line in enumerate(LINES) if i % 3), "other.run")
+    runs = {"a": whole, "b": other, "c": write_file(whole.read_bytes(), "same.run")}
+    for how in ({}, {"primary": "AP"}, {"unjudged": "uncertain"}):
+        in_parts = rs.compare(QRELS, runs, MEASURES, memory="256MB", **how)
+        plain = rs.compare(QRELS, runs, MEASURES, **how)
+        assert in_parts.to_json() == plain.to_json()

@@ -1,0 +1,265 @@
+"""What doctor --size says of a run is what evaluate then does."""
+
+import csv
+import gzip
+import io
+import json
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+
+import rankscope as rs
+from rankscope.analysis import job_size
+from rankscope.analysis.job_size import first_that_returns, is_worth_a_cluster, size_of_job, words_on
+from rankscope.cli.main import main
+from rankscope.data import sharded as sources
+from rankscope.errors import InputError, OptionError
+
+
+def lines(n_queries=300, depth=20):
+    return [f"q{q} Q0 d{q}-{r} {r} {100 - r} me\n" for q in range(n_queries) for r in range(1, depth + 1)]
+
+
+def sentences(job):
+    return dict(words_on(job))
+
+
+def test_text_in_order_is_read_at_once(write_file):
+    job = size_of_job(str(write_file("".join(lines()), "run.trec")))
+    assert (job.n_rows, job.is_exact, job.n_files, job.kinds) == (6000, True, 1, ("trec",))
+    assert job.scattered_query is None
+    assert job.in_parts == ""
+    assert job.seconds == pytest.approx(6000 / job.rows_per_second)
+    assert not job.pays_on_a_cluster
+    assert sentences(job)["what happens"] == "it is read at once"
+    assert "6,000 rows" in sentences(job)["the run"]
+
+
+def test_rows_of_a_long_file_are_estimated_and_looked_at_throughout(write_file, monkeypatch):
+    monkeypatch.setattr(job_size, "SAMPLE_BYTES", 1 << 14)
+    monkeypatch.setattr(job_size, "PLACE_BYTES", 1 << 12)
+    in_order = lines(1000)
+    job = size_of_job(str(write_file("".join(in_order), "run.trec")))
+    assert not job.is_exact
+    assert job.n_rows == pytest.approx(20_000, rel=0.15)  # later ids are longer
+    assert job.scattered_query is None
+    random.Random(0).shuffle(in_order)
+    job = size_of_job(str(write_file("".join(in_order), "shuffled.trec")), memory="128MB")
+    assert job.scattered_query is not None
+    assert "regrouped by query on disk" in sentences(job)["what happens"]
+    assert job.scratch_bytes == job.n_bytes
+    assert job.n_queries_seen <= 1000
+    assert "disk" in sentences(job)
+
+
+def test_rows_in_any_order_are_no_problem_where_all_fits(write_file):
+    shuffled = lines(50)
+    random.Random(1).shuffle(shuffled)
+    job = size_of_job(str(write_file("".join(shuffled), "run.trec")))
+    assert sentences(job)["what happens"] == "it is read at once; rows in any order are no problem then"
+    assert "disk" not in sentences(job)
+    assert job.scratch_bytes == 0
+
+
+def test_compressed_parquet_and_folders(tmp_path, write_file):
+    text = "".join(lines()).encode()
+    packed = size_of_job(str(write_file(gzip.compress(text), "run.trec.gz")))
+    assert (packed.kinds, packed.n_rows) == (("compressed trec",), 6000)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part in range(3):
+        rows = [(f"q{part}-{q}", f"d{r}", float(-r)) for q in range(100) for r in range(20)]
+        pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row").write_parquet(folder / f"{part}.parquet")
+    job = size_of_job(str(folder))
+    assert (job.n_files, job.n_rows, job.is_exact, job.kinds) == (3, 6000, True, ("parquet",))
+    assert job.in_parts == "it lies in 3 files"
+    assert size_of_job(str(folder / "*.parquet")).n_rows == 6000
+
+
+def test_other_formats_are_not_guessed_at(write_file):
+    job = size_of_job(str(write_file(json.dumps({"q1": {"d1": 2.0, "d2": 1.0}}), "run.json")))
+    assert (job.n_rows, job.seconds, job.kinds) == (None, None, ("other",))
+    assert "rankscope convert" in sentences(job)["time"]
+
+
+def test_rows_that_evaluate_refuses_are_named(write_file):
+    job = size_of_job(str(write_file("q1 Q0 d1 1 2 me\nq1 Q0 d1 2 1 me\n", "run.trec")))
+    assert job.seconds is None
+    assert "'d1' more than once" in sentences(job)["time"]
+
+
+def test_what_is_no_run_is_refused_by_name(write_file):
+    path = write_file("q1 Q0 d1 1 2 me\nq1 Q0 d2 2 much me\n", "run.trec")
+    with pytest.raises(InputError, match=r"run\.trec cannot be scored") as refused:
+        size_of_job(str(path))
+    assert "rankscope-size" not in str(refused.value)
+
+
+N_ROWS = 1_500_000
+
+
+def many_rows(form: str) -> bytes:
+    """Return rows of 1,500 queries in a form: long enough for their memory to be seen beside that of Python."""
+    rows = [
+        (f"q{q}", f"D{(q * 991 + r * 7919) % 10**7}", 1000.0 - r) for q in range(N_ROWS // 1000) for r in range(1000)
+    ]
+    if "shuffled" in form:
+        random.Random(3).shuffle(rows)
+    if "parquet" in form:
+        stream = io.BytesIO()
+        pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row").write_parquet(stream, row_group_size=250_000)
+        return stream.getvalue()
+    if form == "csv":
+        text = io.StringIO()
+        csv.writer(text).writerows([("query", "doc", "score"), *rows[: N_ROWS // 3]])
+        return text.getvalue().encode()
+    text = "".join(f"{query} Q0 {doc} 1 {score} me\n" for query, doc, score in rows).encode()
+    return gzip.compress(text, 1) if "gz" in form else text
+
+
+EVALUATE = """
+import sys
+from rankscope.cli.main import main
+code = main(["evaluate", *sys.argv[1:], "--no-store", "--format", "csv"])
+print("code", code)
+print(open("/proc/self/status").read())
+"""
+
+
+def evaluated(*arguments, environment) -> tuple[int, float, str]:
+    """Return the exit code, the largest memory of the whole process in bytes, and what it warns of."""
+    command = [sys.executable, "-c", EVALUATE, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    peak = int(re.search(r"VmHWM:\s+(\d+)", done.stdout)[1]) * 1024
+    return int(re.search(r"code (\d+)", done.stdout)[1]), peak, done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say it so")
+@pytest.mark.parametrize("form", ["text", "shuffled text", "gz", "shuffled gz", "parquet", "shuffled parquet", "csv"])
+def test_the_memory_said_is_what_the_process_takes(form, write_file, plain_environment):
+    path = write_file(many_rows(form), "run.csv" if form == "csv" else "run")
+    judged = (f"q{q} 0 D{(q * 991 + r * 7919) % 10**7} 1\n" for q in range(1500) for r in range(7))
+    qrels = write_file("".join(judged), "qrels.txt")
+    memories = [[]] if form == "csv" else [[], ["--memory", "64MB"]]
+    for given in memories:
+        said = size_of_job(str(path), memory=given[1] if given else None).memory_needed
+        code, taken, warned = evaluated(qrels, path, *given, environment=plain_environment)
+        assert code == 0
+        assert 0.85 * taken <= said <= 1.35 * taken, (given, said / 2**20, taken / 2**20)
+        foretold = re.search(r"about ([\d.]+) MB will be", warned)
+        assert (foretold is not None) == (bool(given) and said > 1.1 * (64 << 20))
+        if foretold:
+            assert float(foretold[1]) * 2**20 == pytest.approx(said, rel=0.1)
+
+
+def test_files_that_cannot_be_cut_are_refused_before_the_work(write_file, capsys):
+    text = "query,doc,score\n" + "".join(f"q{q},d{r},{-r}\n" for q in range(3000) for r in range(100))
+    path = write_file(text, "run.csv")
+    assert 3 << 20 < len(text) < 4 << 20  # seven times that is more than 20 MB, and more than 64 MB leave
+    job = size_of_job(str(path), memory="64MB")
+    assert job.memory_needed is None
+    assert "can only be read as a whole" in job.refused
+    assert sentences(job)["what happens"].startswith("it is refused")
+    assert sentences(job)["its order"] == "is not known before all is read"
+    qrels = write_file("q1 0 d1 1\n", "qrels.txt")
+    assert main(["evaluate", str(qrels), str(path), "--memory", "64MB", "--no-store"]) == 2
+    assert "can only be read as a whole" in capsys.readouterr().err
+    assert size_of_job(str(path), memory="1GB").refused == ""
+
+
+@pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
+def test_rows_in_no_order_are_read_in_parts_where_at_once_they_do_not_fit(write_file, monkeypatch):
+    """Their text alone would fit into half of the memory, as it does where rows lie together."""
+    in_order = lines(300)
+    shuffled = in_order.copy()
+    random.Random(2).shuffle(shuffled)
+    paths = [write_file("".join(rows), name) for rows, name in ((in_order, "a.trec"), (shuffled, "b.trec"))]
+    size = paths[0].stat().st_size
+    needed = size + 43 * len(in_order)  # the text, and what each row takes while it is put in order
+    monkeypatch.setattr(sources, "LARGE", 100)
+    monkeypatch.setattr(sys.modules["rankscope.evaluation"], "READ_AT_ONCE", 100)
+    monkeypatch.setattr(sources, "free_memory", lambda: size + needed)
+    assert size < (size + needed) // 2 < needed
+    qrels = {"q1": {"d1-1": 1}, "q7": {"d7-3": 1}}
+    assert rs.evaluate(qrels, paths[0]).notes == ()
+    with pytest.warns(match=r"as rows of a query do not lie together; .* are free, so it is read in parts"):
+        found = rs.evaluate(qrels, paths[1])
+    assert found["b"].values.tobytes() == rs.evaluate(qrels, paths[0])["a"].values.tobytes()
+    assert size_of_job(str(paths[0])).in_parts == ""
+    assert "rows of a query do not lie together" in size_of_job(str(paths[1])).in_parts
+
+
+def test_the_time_is_that_of_the_rate(write_file, monkeypatch):
+    monkeypatch.setattr(job_size, "SAMPLE_BYTES", 1 << 14)
+    for name, content in (
+        ("a.trec", "".join(lines()).encode()),
+        ("a.trec.gz", gzip.compress("".join(lines()).encode())),
+    ):
+        job = size_of_job(str(write_file(content, name)))
+        assert job.n_rows / job.rows_per_second == pytest.approx(job.seconds)
+
+
+def test_what_is_said_of_remote_files_is_not_about_a_disk(write_file):
+    job = size_of_job(str(write_file("".join(lines()), "run.trec")))
+    assert "disk" in sentences(job)["time"]
+    far = msgspec.structs.replace(job, is_remote=True, link_bytes_per_second=1e6)
+    assert sentences(far)["time"].endswith("longer where fewer bytes arrive")
+
+
+def test_sizes_are_given_in_bytes_too(write_file):
+    path = write_file("q1 Q0 d1 1 2 me\n" * 1 + "".join(lines(100)), "run.trec")
+    size = path.stat().st_size
+    assert f"{size / 1024:.4g} kB ({size:,} bytes)" in sentences(size_of_job(str(path)))["the run"]
+
+
+@pytest.mark.parametrize("name", ["missing.trec", "nothing-*.parquet"])
+def test_what_is_not_there(name, tmp_path):
+    with pytest.raises(InputError):
+        size_of_job(str(tmp_path / name))
+
+
+def test_memory_must_be_an_amount(write_file):
+    with pytest.raises(OptionError, match="no amount of memory"):
+        size_of_job(str(write_file("q1 Q0 d1 1 2 me\n", "run.trec")), memory="lots")
+
+
+@pytest.mark.parametrize(
+    ("places", "found"),
+    [
+        ([["a", "b", "c"]], None),
+        ([["a", "b", "a"]], "a"),
+        ([["a", "b", "c"], ["c", "d"], ["d", "e"]], None),  # a query goes on from place to place
+        ([["a", "b", "c"], ["x", "b", "y"]], "b"),
+        ([["a"], ["a"], ["a"]], None),  # one query of very many rows
+        ([], None),
+    ],
+)
+def test_queries_that_come_back(places, found):
+    assert first_that_returns(places)[1] == found
+
+
+def test_when_a_cluster_pays():
+    assert is_worth_a_cluster(10**8, 3 << 30, 3.0, None)[0] is False
+    assert is_worth_a_cluster(10**10, 3 << 38, 300.0, None)[0] is True
+    assert is_worth_a_cluster(10**8, 3 << 30, 9.0, 1e9)[0] is False  # 3 s to fetch
+    far, why = is_worth_a_cluster(10**9, 30 << 30, 400.0, 1e8)  # over 5 minutes to fetch
+    assert far
+    assert "5 min" in why
+
+
+def test_the_command(write_file, capsys):
+    path = write_file("".join(lines(20)), "run.trec")
+    assert main(["doctor", "--size", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("what happens")
+    assert "would not pay" in shown
+    assert main(["doctor", "--size", str(path), "--memory", "100MB", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["memory"] == 100 << 20
+    assert main(["doctor", "--memory", "1GB"]) == 2
+    assert "goes with --size" in capsys.readouterr().err

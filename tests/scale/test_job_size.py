@@ -151,7 +151,8 @@ def test_the_memory_said_is_what_the_process_takes(form, write_file, plain_envir
         said = size_of_job(str(path), memory=given[1] if given else None).memory_needed
         code, taken, warned = evaluated(qrels, path, *given, environment=plain_environment)
         assert code == 0
-        assert 0.85 * taken <= said <= 1.35 * taken, (given, said / 2**20, taken / 2**20)
+        # threads that happen to overlap, and what allocators keep, move it by a tenth or two from machine to machine
+        assert 0.7 * taken <= said <= 1.5 * taken, (given, said / 2**20, taken / 2**20)
         foretold = re.search(r"about ([\d.]+) MB will be", warned)
         assert (foretold is not None) == (bool(given) and said > 1.1 * (64 << 20))
         if foretold:

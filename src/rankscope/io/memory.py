@@ -30,7 +30,7 @@ HEAD_BYTES = 4 << 20
 OTHER_FOLDER = "set TMPDIR to a folder with more room"
 PROCESS_BYTES = 46 << 20
 """What `rankscope evaluate` has before it reads a run, with some ten thousand judgments."""
-TABLES_BYTES = 50 << 20
+TABLES_BYTES = 54 << 20
 """What the library takes that reads tables."""
 TABLE_ROW_BYTES = 44
 """What a row of a table takes whose ids are short: they lie there beside their lengths."""
@@ -38,7 +38,7 @@ SHORT_ID = 12
 """Bytes of an id beyond these take room of their own."""
 SCATTERED_ROW_BYTES = 43
 """What a row takes besides while it is put in order: all rows of a part, or a query's where these lie together."""
-REGROUPED_BYTES = 24 << 20
+REGROUPED_BYTES = 52 << 20
 """What it takes besides to deal out the rows of a table to files."""
 ASIDE_BYTES = 4 << 20
 """What is set aside for hits and for small things, in any case."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankscope.systems import vector_index
+from rankscope.systems import base, vector_index
 from rankscope.systems.base import DocIds, best_first
 from rankscope.systems.vector_index import VectorIndex
 
@@ -118,7 +118,8 @@ def test_same_docs_as_faiss():
 def way(request, monkeypatch):
     """Search by the compiled kernel, and without it."""
     if request.param == "python":
-        monkeypatch.setattr(vector_index, "kernel", lambda: None)
+        for module in (vector_index, base):
+            monkeypatch.setattr(module, "kernel", lambda: None)
     elif vector_index.kernel() is None:
         pytest.skip("the kernel was not built")
     return request.param

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rankscope.align.reference import best_first_order
 from rankscope.errors import DuplicateError, OptionError
 from rankscope.io.ids import byte_order
+from rankscope.native import kernel
 from rankscope.progress import Progress
 from rankscope.systems.options import check_value, options_in, plain
 
@@ -245,14 +246,21 @@ class DocIds:
         key = (query << 33) - ascending
         order = np.argsort(key)
         placed = key[order]
-        if (placed[1:] == placed[:-1]).any():  # only then ids decide
-            order = np.lexsort((self.place[rows], key))
+        same = placed[1:] == placed[:-1]
+        if same.any():  # only there ids decide
+            tied = np.flatnonzero(np.append(same, [False]) | np.append([False], same))
+            own = order[tied]
+            order[tied] = own[np.lexsort((self.place[rows[own]], key[own]))]
         starts = np.searchsorted(query, np.arange(n_queries + 1))
         within = np.arange(len(order)) - starts[query]
         picked = order[within < k]
+        ends = np.cumsum(np.minimum(np.diff(starts), k))
+        module = kernel()
+        if module is not None:
+            found: list[RankedDocs] = module.ranked_docs(self.ids, rows[picked], scores[picked], ends)
+            return found
         ids, values = list(map(self.ids.__getitem__, rows[picked].tolist())), scores[picked].tolist()
-        ends = np.concatenate(([0], np.cumsum(np.minimum(np.diff(starts), k)))).tolist()
-        return [list(zip(ids[a:b], values[a:b], strict=True)) for a, b in itertools.pairwise(ends)]
+        return [list(zip(ids[a:b], values[a:b], strict=True)) for a, b in itertools.pairwise([0, *ends.tolist()])]
 
 
 def with_progress(docs: DocStore, progress: Progress | None) -> Iterator[Doc]:

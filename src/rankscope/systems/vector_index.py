@@ -34,7 +34,7 @@ _MOST_QUERIES = 512
 _ROUNDING = 1e-5
 """How far a product in single precision may be off, as a share of the lengths of the two vectors."""
 _RESCORED_AT_ONCE = 8192
-_CPU_DOCS = 512
+_CPU_DOCS = 1024
 """How many docs the CPU compares at a time."""
 _CPU_BLOCKS = 4
 """How many blocks it compares at a time without the compiled kernel, at least."""
@@ -95,18 +95,20 @@ class OnCpu:
         number = np.searchsorted(self._starts, rows, side="right") - 1
         # short numbers are sorted without comparing them
         order = np.argsort(number.astype(np.uint16) if len(self._blocks) < 1 << 16 else number, kind="stable")
-        ends = np.searchsorted(number[order], np.arange(len(self._blocks) + 1))
+        own, query = (rows - self._starts[number])[order], query[order]
+        ends = np.searchsorted(number[order], np.arange(len(self._blocks) + 1)).tolist()
+        products = np.empty(len(rows), dtype=np.float32)
         module = kernel()
-        for number_of_block, block in enumerate(self._blocks):
-            for start in range(ends[number_of_block], ends[number_of_block + 1], _RESCORED_AT_ONCE):
-                picked = order[start : min(start + _RESCORED_AT_ONCE, ends[number_of_block + 1])]
-                own = rows[picked] - self._starts[number_of_block]
+        for block, (first, end) in zip(self._blocks, itertools.pairwise(ends), strict=True):
+            for start in range(first, end, _RESCORED_AT_ONCE):
+                pairs = slice(start, min(start + _RESCORED_AT_ONCE, end))
                 if module is None:
-                    products = np.einsum("nd,nd->n", block[own], queries[query[picked]], dtype=np.float64)
+                    rescored = np.einsum("nd,nd->n", block[own[pairs]], queries[query[pairs]], dtype=np.float64)
+                    products[pairs] = rescored
                 else:
-                    products = np.empty(len(picked), dtype=np.float32)
-                    module.exact_products(np.ascontiguousarray(block), queries, own, query[picked], products)
-                exact[picked] = products
+                    vectors = np.ascontiguousarray(block)
+                    module.exact_products(vectors, queries, own[pairs], query[pairs], products[pairs])
+        exact[order] = products
         return exact
 
 

@@ -449,10 +449,42 @@ void exact_products(Matrix docs, Matrix queries, Numbers of_docs, Numbers of_que
         query[i] >= static_cast<int64_t>(queries.shape(0)))
       throw std::runtime_error("there is no such row");
   nb::gil_scoped_release release;
-  for (size_t i = 0; i < n; ++i)
-    products.data()[i] = static_cast<float>(exact_product(docs.data() + static_cast<size_t>(doc[i]) * n_dims,
-                                                          queries.data() + static_cast<size_t>(query[i]) * n_dims,
-                                                          n_dims));
+  auto doc_vector = [&](size_t i) { return docs.data() + static_cast<size_t>(doc[i]) * n_dims; };
+  for (size_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) fetch_ahead(doc_vector(i + kAhead), n_dims);
+    const float* asked = queries.data() + static_cast<size_t>(query[i]) * n_dims;
+    products.data()[i] = static_cast<float>(exact_product(doc_vector(i), asked, n_dims));
+  }
+}
+
+// Rankings of queries, (id, score) by (id, score), from the rows and scores of their docs one after the other.
+nb::list ranked_docs(nb::list ids, Numbers rows, nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu> scores,
+                     Numbers ends) {
+  const int64_t *row = rows.data(), *end = ends.data();
+  int64_t n = static_cast<int64_t>(rows.shape(0)), i = 0;
+  if (static_cast<int64_t>(scores.shape(0)) != n) throw std::runtime_error("every row needs a score");
+  nb::list rankings;
+  for (size_t query = 0; query < ends.shape(0); ++query) {
+    if (end[query] < i || end[query] > n) throw std::runtime_error("rankings must follow one another");
+    nb::object ranking = nb::steal(PyList_New(end[query] - i));
+    if (!ranking.is_valid()) throw nb::python_error();
+    for (Py_ssize_t place = 0; i < end[query]; ++i, ++place) {
+      PyObject* id = PyList_GetItem(ids.ptr(), row[i]);
+      PyObject* pair = id ? PyTuple_New(2) : nullptr;
+      PyObject* score = pair ? PyFloat_FromDouble(static_cast<double>(scores.data()[i])) : nullptr;
+      if (!score) {
+        Py_XDECREF(pair);
+        throw nb::python_error();
+      }
+      Py_INCREF(id);
+      PyTuple_SET_ITEM(pair, 0, id);
+      PyTuple_SET_ITEM(pair, 1, score);
+      if (PyUnicode_CheckExact(id)) PyObject_GC_UnTrack(pair);  // it can be in no circle: nobody has to look
+      PyList_SET_ITEM(ranking.ptr(), place, pair);
+    }
+    rankings.append(ranking);
+  }
+  return rankings;
 }
 
 }  // namespace
@@ -496,5 +528,6 @@ NB_MODULE(_kernel, m) {
       .def("finish", &found_nearest);
   m.def("nearest", &nearest_of, "k"_a, "margins"_a, nb::rv_policy::take_ownership);
   m.def("exact_products", &exact_products, "docs"_a, "queries"_a, "of_docs"_a, "of_queries"_a, "products"_a);
+  m.def("ranked_docs", &ranked_docs, "ids"_a, "rows"_a, "scores"_a, "ends"_a);
   m.def("align_dict", &align_dict, "qrels"_a, "docs_of"_a, "ties"_a, "single"_a, "drop_self"_a, "depth"_a);
 }

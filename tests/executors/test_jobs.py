@@ -1,5 +1,6 @@
 """Jobs: what is kept, what is tried again, what is said when something is missing."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -58,7 +59,7 @@ def test_what_is_kept_is_not_done_again(executor, tmp_path):
     assert len(list((tmp_path / "marks").iterdir())) == 10
 
 
-@pytest.mark.parametrize("damage", [b"", b"rankscope kept 1\n", b"\0" * 100, "cut", "flip", "swap"])
+@pytest.mark.parametrize("damage", [b"", b"rankscope kept 1\n", b"\0" * 100, "cut", "flip", "swap", "pipe"])
 def test_a_damaged_file_counts_as_absent_and_is_written_again(executor, tmp_path, damage):
     kept = Kept.open(tmp_path)
     kept.store("key-3", b"9")
@@ -68,6 +69,9 @@ def test_a_damaged_file_counts_as_absent_and_is_written_again(executor, tmp_path
         kept.store("key-4", b"16")
         other = next(each for each in tmp_path.glob("*.kept") if each != path)
         path.write_bytes(other.read_bytes())
+    elif damage == "pipe":
+        path.unlink()
+        os.mkfifo(path)
     else:
         changed = {"cut": whole[:-1], "flip": whole[:-1] + b"8"}
         path.write_bytes(changed[damage] if isinstance(damage, str) else damage)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 
@@ -153,6 +154,32 @@ def test_ctrl_d_ends_it_wherever_something_is_asked(typist, tmp_path, key, asks)
     typist.shown("1 of 12 docs judged")
     assert typist.ends() == 0
     assert list(said(tmp_path)[0].values()) == [(3.0, False, "", "ok")]
+
+
+@pytest.mark.parametrize(("key", "asks"), [("", SCALE_LINE), ("x", "why is it wrong? ")])
+def test_an_interrupt_ends_the_waiting_for_a_key(typist, tmp_path, key, asks):
+    """Libraries may let calls of the system go on after a signal: reading a key must not be such a call."""
+    typist.shown(SCALE_LINE)
+    typist.press("3")
+    typist.shown("1 of 12 docs judged")
+    typist.shown(SCALE_LINE)
+    if key:
+        typist.press(key)
+        typist.shown(asks)
+    typist.process.send_signal(signal.SIGINT)
+    assert typist.process.wait(PATIENCE_S) in (130, -signal.SIGINT)
+    assert list(said(tmp_path)[0].values()) == [(3.0, False, "", "ok")]
+
+
+def test_ctrl_u_takes_a_note_away(typist, tmp_path):
+    typist.shown(SCALE_LINE)
+    typist.press("x")
+    typist.shown("why is it wrong? ")
+    typist.press("far awäy\x15wrong city\n")
+    typist.shown("[flagged: wrong city]")
+    typist.press("e")
+    assert typist.ends() == 0
+    assert [(flag, note) for _, flag, note, _ in said(tmp_path)[0].values()] == [(True, "wrong city")]
 
 
 def test_a_nul_in_a_note_swallows_nothing(typist, tmp_path):

@@ -20,7 +20,7 @@ from rankscope.data.judgments import (
     write_judgments,
 )
 from rankscope.data.tasks import TaskItem, TaskPlan, again_name
-from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
+from rankscope.errors import DuplicateError, FormatError, InputError, OptionError, RankscopeError
 from rankscope.judging.agreement import agreement_of
 from rankscope.judging.exchange import export_judgments, format_of, import_judgments, judge_qrels_in
 from rankscope.judging.opinions import opinions_of
@@ -649,3 +649,11 @@ def test_a_file_of_qrels_can_be_the_labels_of_a_model(store, tmp_path):
     (tmp_path / "people.csv").write_text("query,doc,grade,flag\nq1,d1,2,\n")
     with pytest.raises(InputError, match="should hold the labels of one model, and holds none of a model"):
         judge_qrels_in(store, tmp_path / "people.csv", collection="c")
+
+
+def test_a_doc_with_two_grades_of_one_rater_says_what_an_import_can_do(store, tmp_path):
+    (tmp_path / "in.txt").write_text("q1 0 d1 1\nq1 0 d1 2\n")
+    with pytest.raises(DuplicateError) as refused:
+        import_judgments(store, tmp_path / "in.txt", collection="c", rater="ann")
+    assert refused.value.hint == "keep one grade for each doc; several raters are told apart by a column `rater`"
+    assert store.judgments.list() == ()

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from rankscope.errors import InputError
 from rankscope.judging.labels import make_qrels
+from rankscope.store.labels import nearest_mean
 from rankscope.store.schema import rater as rater_table
 from small_task import small_task
 
@@ -81,3 +82,10 @@ def test_the_mean_of_two_neighbours_is_the_lower_one(tmp_path):
         made.grade("bo", {"d0": 1, "d1": 2, "d2": 3})
         stored = make_qrels(made.store, made.task, rule="mean")
         assert made.store.qrels.judgments(stored)["q00"] == {"d0": 0, "d1": 1, "d2": 2}
+
+
+def test_a_mean_between_two_decimals_is_the_lower_one(tmp_path):
+    """(0.1 + 0.2) / 2 is half-way between 0.1 and 0.2, although as a binary number it is nearer to 0.2."""
+    assert nearest_mean([0.1, 0.2], [0.0, 0.1, 0.2, 0.3]) == 0.1
+    assert nearest_mean([0.2, 0.3], [0.0, 0.1, 0.2, 0.3]) == 0.2
+    assert nearest_mean([0.1, 0.2, 0.2], [0.0, 0.1, 0.2]) == 0.2

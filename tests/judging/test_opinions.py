@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 import rankscope as rs
+from rankscope.data.tasks import TaskItem
 from rankscope.judging.agreement import CountOf
 from rankscope.judging.opinions import OpinionReport, opinions_of, outcome_of, rate_text
+from rankscope.judging.pools import with_ranks
 from rankscope.records import replace
 from rankscope.report.document import Estimates
-from rankscope.report.opinions import opinions_report
+from rankscope.report.opinions import choices_table, opinions_report
 from rankscope.report.render import render
 from small_task import small_task
 
@@ -250,6 +252,44 @@ def test_flag_rates_are_over_the_queries_that_all_systems_have(tmp_path):
         ("old", "third"): -0.5,
         ("new", "third"): 0,
     }
+
+
+def test_flags_count_as_far_down_as_the_task_takes_docs(tmp_path):
+    """Both systems have e at rank 3, and the task takes two docs of each: e was asked for, and its flag is nobody's."""
+    with small_task(tmp_path, lists={"old": ("a", "b", "e"), "new": ("b", "c", "e")}, k=2) as made:
+        for query in made.queries:
+            for doc in "abce":
+                made.say("ada", query, doc, grade=1.0, flag=doc == "e" or (doc == "a" and query < "q03"))
+            made.say("ada", query, "e", choice=True)
+        found = opinions_of(made.store, made.task)
+    flags = found.flags
+    assert (flags.depth, flags.n_below, flags.share) == (2, 12, CountOf(15, 48))
+    assert [(each.rank, each.share) for each in flags.by_rank] == [(1, CountOf(3, 24)), (2, CountOf(0, 24))]
+    assert {each.system: each.share for each in flags.systems} == {"old": CountOf(3, 24), "new": CountOf(0, 24)}
+    assert [(each.rank, each.n) for each in found.choices.systems[0].by_rank] == [(3, 12)]
+    text = " ".join(render(opinions_report(found), "markdown").split())
+    assert "at the ranks 1 to 2, of which the task takes docs" in text
+    assert "12 flags are of docs that no system has so far up." in text
+
+
+def test_docs_that_were_named_have_the_ranks_of_the_whole_lists(tmp_path):
+    """A doc that somebody adds to a task has its rank in the runs, however few docs the task takes of each."""
+    with small_task(tmp_path, lists={"old": ("a", "b", "e"), "new": ("e", "c", "d")}, k=1, n_queries=1) as made:
+        named = TaskItem(number=0, query="q00", doc="e", place=0)
+        (item,) = with_ranks(made.store, made.task.plan, [named])
+    assert item.ranks == {"old": 3, "new": 1}
+
+
+def test_ranks_far_down_are_counted_together(tmp_path):
+    """By hand: d00 is at rank 1 for q00, d10 and d11 at ranks 11 and 12 for the two others."""
+    docs = tuple(f"d{i:02}" for i in range(12))
+    with small_task(tmp_path, lists={"old": docs, "new": docs[::-1]}, n_queries=3, k=12) as made:
+        for query, doc in zip(made.queries, ("d00", "d10", "d11"), strict=True):
+            made.say("ada", query, doc, choice=True)
+        table = choices_table(opinions_of(made.store, made.task).choices)
+    assert list(table.header[4:]) == ["rank 1", "rank 2", "below 10"]
+    shown = {row[0].text: [cell.text for cell in row[4:]] for row in table.rows}
+    assert shown == {"old": ["1", "0", "2"], "new": ["1", "1", "1"]}
 
 
 def test_a_win_rate_is_drawn_in_the_unit_in_which_it_is_said(tmp_path):

@@ -226,6 +226,19 @@ def test_lists_of_another_rater_are_refused(store):
     assert bo.save_preference(said).status == "ok"
 
 
+def test_docs_of_lists_get_no_grades(store):
+    session = joined(store, small_task(store, mode="lists"))
+    (query, _), *_ = pairs_of(session)
+    doc = LISTS["alpha-system"][query][0]
+    assert graded(session, query, doc, 2.0).reason.startswith("Docs of lists get no grades")
+    assert graded(session, query, doc, flag=True).status == "ok"
+
+
+def test_there_is_no_grade_below_none(store):
+    session = joined(store, small_task(store))
+    assert str(graded(session, "q1", "a", -0.0).doc.grade) == "0.0"
+
+
 @pytest.mark.parametrize("junk", ["", "no uuid", "\udc80"])
 def test_what_a_save_replaces_must_be_a_uuid(store, junk):
     session = joined(store, small_task(store))

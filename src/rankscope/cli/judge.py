@@ -189,7 +189,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     more = parser.add_argument_group("others")
     more.add_argument("--collection", metavar="NAME", help="the collection, where no run or task says it")
     more.add_argument("--url", metavar="URL", help="with invite, renew: the page, such as https://search.example.org")
-    more.add_argument("--rater", metavar="NAME", help="with grade and import: who judges (default: your login name)")
+    more.add_argument(
+        "--rater",
+        metavar="NAME",
+        help="with grade: who judges (default: your login name); with import: who judged what names no rater "
+        "(default: a rater called imported)",
+    )
     more.add_argument("--new-rater", action="store_true", help="with grade: add the rater to those of the task")
     more.add_argument("--task", metavar="TASK", help="with import and export: the task")
     more.add_argument(

@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import os
+import select
 import shutil
 import sys
 import textwrap
@@ -57,6 +58,8 @@ ASKS_KEY = {"?": "q the query or d the doc is unclear: "}
 LONGEST_TEXT = 1200
 """So many characters of a doc are shown."""
 WIDEST = 100
+LOOK_S = 0.2
+"""So long a press of Ctrl-C may go unnoticed."""
 END = "e"
 
 
@@ -529,7 +532,7 @@ def pressed_keys() -> Iterator[Iterator[str]]:
     def pressed(asks: str = "") -> str:
         """Return the next key; nothing at the end of the input, which Ctrl-D is."""
         print(asks, end="\n" if asks else "", flush=True)
-        key = os.read(at, 1).decode("utf-8", "replace")
+        key = next_byte(at).decode("utf-8", "replace")
         return "" if key == "\x04" else key
 
     def keys() -> Iterator[str]:
@@ -551,6 +554,16 @@ def pressed_keys() -> Iterator[Iterator[str]]:
         termios.tcsetattr(at, termios.TCSADRAIN, usual)
 
 
+def next_byte(at: int) -> bytes:
+    """Return the next byte of a terminal, and let Ctrl-C end the waiting for it.
+
+    The library that reads tables lets calls of the system go on after a signal, so that a plain read would not end.
+    """
+    while not select.select([at], [], [], LOOK_S)[0]:
+        pass
+    return os.read(at, 1)
+
+
 def typed_line(at: int, asks: str) -> str | None:
     """Return the line that is typed on a terminal in which keys come one by one; None where Ctrl-D ends it.
 
@@ -559,14 +572,17 @@ def typed_line(at: int, asks: str) -> str | None:
     print(asks, end="", flush=True)
     typed = ""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    while byte := os.read(at, 1):
+    while byte := next_byte(at):
         character = decode(byte)
         if character in ("\n", "\r"):
             print()
             return typed
         if character == "\x04" and not typed:
             break
-        if character in ("\x7f", "\b"):
+        if character == "\x15":  # Ctrl-U takes the whole line away
+            print("\b \b" * len(typed), end="", flush=True)
+            typed = ""
+        elif character in ("\x7f", "\b"):
             print("\b \b" * bool(typed), end="", flush=True)
             typed = typed[:-1]
         else:

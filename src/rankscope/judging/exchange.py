@@ -37,7 +37,7 @@ from rankscope.data.judgments import (
 from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.tasks import AGAIN, Task, TaskRater, again_name, names_of_raters
-from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
+from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, OptionError, RankscopeError
 from rankscope.io.addresses import shown_url
 from rankscope.io.files import write_text
 from rankscope.io.formulas import as_text_cell, restored_rows
@@ -503,7 +503,13 @@ def of_people(judgments: Sequence[SingleJudgment], notes: list[str]) -> list[Sin
 
 def qrels_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator[SingleJudgment]:
     """Yield the grades of qrels; grades below 0 say that nobody judged a doc."""
-    rows = load_qrels(str(path), duplicates="error").rows
+    try:
+        rows = load_qrels(str(path), duplicates="error").rows
+    except (DuplicateError, BadLinesError, FormatError) as error:  # of what it says to try, an import has no option
+        error.hint = "`rankscope validate` says what is odd about the file"
+        if isinstance(error, DuplicateError):
+            error.hint = "keep one grade for each doc; several raters are told apart by a column `rater`"
+        raise
     raters = rows.rater if rows.rater is not None else [rater] * len(rows)
     unjudged = 0
     for query, doc, grade, who in zip(rows.query, rows.doc, rows.grade.tolist(), raters, strict=True):

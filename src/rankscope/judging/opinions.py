@@ -8,7 +8,9 @@ rate, and the interval of the one is that of the other.
 Flags, choices and preferences each compare every two systems. Where these are several pairs, each has its share of
 alpha, so that the intervals of one kind hold together: they are called simultaneous, as everywhere. A flag rate counts
 each query the same, on the queries of which raters looked at docs of every system; what two systems differ by is the
-difference of their two rates.
+difference of their two rates. Flags count for the systems that have a doc among the docs that the task takes of each
+list: what was looked at further down was so because another system has it further up, or somebody asked for it. The
+rank of a chosen doc is that in the whole list.
 """
 
 from __future__ import annotations
@@ -29,8 +31,10 @@ from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import MIN_UNITS, WORDS, few_differ_words
 from rankscope.data.judgments import SingleJudgment
 from rankscope.data.texts import COMMON_WORDS
+from rankscope.errors import UnknownNameError
 from rankscope.io.ids import byte_order
 from rankscope.judging.agreement import CountOf
+from rankscope.judging.pools import with_ranks
 from rankscope.judging.rater_verdicts import task_queries
 from rankscope.judging.records import Preference, Task, TaskItem, again_name
 from rankscope.measures.score_files import ScoreFile, as_scores
@@ -162,6 +166,10 @@ class FlagReport(Record, kw_only=True):
     """Of what raters looked at: a doc counts once for each rater."""
     by_rank: tuple[RankFlags, ...]
     """Over all systems: a doc counts at the rank that each has it at."""
+    depth: int | None = None
+    """Down to this rank flags count for a system; None where they count at any rank."""
+    n_below: int = 0
+    """Flags of docs that no system has so far up: they count for none."""
     n_queries: int
     """Queries of which raters looked at docs of every system that has any: flag rates are over these."""
     systems: tuple[SystemFlags, ...]
@@ -267,7 +275,7 @@ class OpinionReport(StoredRecord, kw_only=True):
 
 def opinions_of(store: Store, task: Task) -> OpinionReport:
     """Return what raters of a task flagged, would choose and prefer."""
-    items = {(item.query, item.doc): item for item in store.tasks.items(task) if item.doc}
+    items = {(item.query, item.doc): item for item in ranked_items(store, task)}
     held = [each.judgment for each in store.judgments.current(task.collection, task=str(task.number))]
     held = [each for each in held if each.source.kind == "person"]
     said = [each.preference for each in store.preferences.current(task=str(task.number))]
@@ -284,6 +292,15 @@ def opinions_of(store: Store, task: Task) -> OpinionReport:
         choices=choices_of(task, items, [each for each in held if is_choice(each) and each.status == "ok"]),
         preferences=preferences_of(task, said, again),
     )
+
+
+def ranked_items(store: Store, task: Task) -> list[TaskItem]:
+    """Return the docs of a task with their ranks in the whole lists; without the runs, those that the task has kept."""
+    items = [item for item in store.tasks.items(task) if item.doc]
+    try:
+        return with_ranks(store, task.plan, items)
+    except UnknownNameError:  # a run was removed from the store
+        return items
 
 
 # flags
@@ -329,7 +346,13 @@ def flags_of(store: Store, task: Task, items: Mapping[QueryDoc, TaskItem], looks
     flagged = [each for each in looks if each.flag]
     queries = task_queries(store, task)
     docs = store.texts.docs(task.collection, dict.fromkeys(each.doc for each in looks))
-    ranked = [(system, rank, look) for look in looks for system, rank in ranks_of(items, look).items()]
+    depth = None if task.plan.pool == "file" else task.plan.k
+    ranked = [
+        (system, rank, look)
+        for look in looks
+        for system, rank in ranks_of(items, look).items()
+        if depth is None or rank <= depth
+    ]
     by_doc: dict[QueryDoc, list[Look]] = {}
     for each in looks:
         by_doc.setdefault((each.query, each.doc), []).append(each)
@@ -339,6 +362,8 @@ def flags_of(store: Store, task: Task, items: Mapping[QueryDoc, TaskItem], looks
     return FlagReport(
         share=CountOf(len(flagged), len(looks)),
         by_rank=rank_flags((rank, look) for _, rank, look in ranked),
+        depth=depth,
+        n_below=len(flagged) - len({id(look) for _, _, look in ranked if look.flag}),
         n_queries=max((len(of) for of in rates.values()), default=0),
         systems=tuple(
             system_flags(system, [(rank, look) for name, rank, look in ranked if name == system], rates[system])

@@ -7,12 +7,13 @@ from typing import TypeAlias
 
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
+from rankscope.data.run import Run
 from rankscope.errors import OptionError, UnknownNameError
 from rankscope.io.ids import byte_order
 from rankscope.judging.queue import unit_hash
 from rankscope.judging.records import TaskItem, TaskPlan
 from rankscope.measures.parse import parse_measure
-from rankscope.records import Record
+from rankscope.records import Record, replace
 from rankscope.store import Store, StoredRun
 
 Lists: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -84,12 +85,20 @@ def runs_of(store: Store, numbers: Iterable[int]) -> list[StoredRun]:
 
 def lists_of(store: Store, runs: Sequence[StoredRun], systems: Sequence[str], k: int) -> Lists:
     """Return the first k docs of every query that all of the runs were asked."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
     rankings = {name: store.runs.ranking(run) for name, run in zip(systems, runs, strict=True)}
-    asked = [set(run.query_ids if run.asked is None else run.asked.queries) for run in rankings.values()]
-    common = sorted(set.intersection(*asked), key=byte_order) if asked else []
+    common = common_queries(rankings)
     if runs and not common:
         raise OptionError("the runs of the task have no query in common", hint="choose runs of the same queries")
+    return first_docs(rankings, common, k)
+
+
+def common_queries(rankings: Mapping[str, Run]) -> list[str]:
+    asked = [set(run.query_ids if run.asked is None else run.asked.queries) for run in rankings.values()]
+    return sorted(set.intersection(*asked), key=byte_order) if asked else []
+
+
+def first_docs(rankings: Mapping[str, Run], common: Sequence[str], k: int | None) -> Lists:
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
     for name, run in rankings.items():
         top = top_docs(run, common, Policies(duplicates="first"), depth=k)
         found[name] = dict(zip(top.query_ids, top.docs, strict=True))
@@ -105,6 +114,22 @@ def pooled(lists: Lists) -> list[TaskItem]:
                 ranks.setdefault((query, doc), {})[system] = rank
     pairs = sorted(ranks, key=lambda pair: tuple(map(byte_order, pair)))  # an order that tells nothing of ranks
     return [TaskItem(number=0, query=query, doc=doc, place=0, ranks=ranks[query, doc]) for query, doc in pairs]
+
+
+def with_ranks(store: Store, plan: TaskPlan, items: Sequence[TaskItem]) -> list[TaskItem]:
+    """Return items with the ranks that their docs have in the runs of a task, however far down."""
+    docs: dict[str, dict[str, dict[str, int]]] = {}
+    for item in items:
+        docs.setdefault(item.query, {})[item.doc] = {}
+    runs = zip(plan.systems, runs_of(store, plan.runs), strict=True)
+    rankings = {name: store.runs.ranking(run) for name, run in runs}
+    asked = [query for query in common_queries(rankings) if query in docs]
+    for system, docs_of in first_docs(rankings, asked, None).items():
+        for query, listed in docs_of.items():
+            for rank, doc in enumerate(listed, start=1):
+                if doc in docs[query]:
+                    docs[query][doc][system] = rank
+    return [replace(item, ranks=docs[item.query][item.doc]) for item in items]
 
 
 def n_known(store: Store, plan: TaskPlan) -> int:

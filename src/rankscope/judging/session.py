@@ -337,7 +337,7 @@ class RaterSession:
             status, note = "withdrawn", ""
         return SingleJudgment(
             **self._about(request),
-            grade=float(request.grade) if status == "ok" and request.grade is not None else None,
+            grade=request.grade + 0.0 if status == "ok" and request.grade is not None else None,  # no -0
             flag=request.flag and status != "withdrawn",
             note=note,
             status=status,
@@ -426,6 +426,8 @@ class RaterSession:
             return "The uuid of what it takes the place of cannot be read."
         if len(request.note) > LONGEST_NOTE:
             return f"A note has at most {LONGEST_NOTE:,} characters."
+        if request.grade is not None and self.task.plan.mode == "lists":
+            return "Docs of lists get no grades: flag, choose, or say which list is better."
         grades = [each.grade for each in self.guideline.scale]
         if request.grade is not None and request.grade not in grades:
             return f"{request.grade:g} is not one of the grades {', '.join(f'{grade:g}' for grade in grades)}."

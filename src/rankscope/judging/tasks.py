@@ -21,6 +21,7 @@ from rankscope.judging.pools import (
     pool_of,
     pooled,
     runs_of,
+    with_ranks,
 )
 from rankscope.judging.records import Task, TaskItem, TaskPlan
 from rankscope.judging.settling import not_covered_words, read_words, scale_of, settle_items, settling_of
@@ -231,7 +232,7 @@ def items_of_plan(
     scale: Sequence[float],
 ) -> list[TaskItem]:
     if plan.pool == "file":
-        return items_of_pairs(pairs)
+        return with_ranks(store, plan, items_of_pairs(pairs))
     lists, known = lists_of(store, runs, plan.systems, plan.k), KnownLabels(store, plan)
     if plan.pool == "settle":
         rankings = {name: store.runs.ranking(run) for name, run in zip(plan.systems, runs, strict=True)}
@@ -292,7 +293,7 @@ def extend_task(
         )
     changed = replace(plan, k=k or plan.k, size=size or plan.size, overlap=overlap or plan.overlap)
     checked_plan(changed)
-    more = [*items_of_pairs(pairs), *items]
+    more = [*with_ranks(store, plan, items_of_pairs(pairs)), *items]
     if plan.pool == "audit" and (changed != plan or any(item.purpose == "audit" for item in more)):
         check_looks(store, task)
     if (changed.k, changed.size) != (plan.k, plan.size):
@@ -339,10 +340,7 @@ def docs_that_settle(store: Store, task: Task) -> list[TaskItem]:
         raise InputError(
             f"no doc outside the task {task.name} {which} turn its verdict", hint=f"{left}. {others}".rstrip(". ")
         )
-    plan, runs = task.plan, runs_of(store, task.plan.runs)
-    depth = parse_measure(plan.measure).arguments(rel=1.0).get("k") or MOST_ITEMS
-    ranks = {(item.query, item.doc): item.ranks for item in pooled(lists_of(store, runs, plan.systems, depth))}
-    return [replace(item, ranks=ranks.get((item.query, item.doc), {})) for item in items_of_pairs(outside)]
+    return with_ranks(store, task.plan, items_of_pairs(outside))
 
 
 def change_guideline(store: Store, task: Task, text: str) -> Task:

@@ -45,6 +45,8 @@ MOST_FACTS = 5
 UNIT = "in percentage points"
 EVEN = 0.5
 """The win rate of two systems that are even."""
+SHOWN_RANKS = 10
+"""Chosen docs further down are counted together."""
 SHOWN_WORDS = 5
 """Words of the notes in a row of a table."""
 
@@ -72,7 +74,8 @@ def answer_of(found: OpinionReport) -> VerdictBlock:
     mark: Mark = VERDICT_MARKS[pairs[0].code] if len({pair.code for pair in pairs}) == 1 else "note"
     flags = found.flags.pairs
     by_flags = [f"By flags, {'; '.join(clauses_of(flags))}."] if flags else []
-    reason = " ".join([*(pair.evidence for pair in pairs), *by_flags, *(pair.evidence for pair in flags)])
+    said_once = dict.fromkeys([*(pair.evidence for pair in pairs), *by_flags, *(pair.evidence for pair in flags)])
+    reason = " ".join(said_once)
     return VerdictBlock(found.headline, reason, mark, f"{found.task_name} · {' · '.join(said)}", found.details)
 
 
@@ -190,22 +193,26 @@ def swap_words(found: PreferenceReport) -> Iterator[str]:
 
 
 def choices_table(found: ChoiceReport) -> Table:
-    ranks = sorted({each.rank for system in found.systems for each in system.by_rank})
+    found_at = {each.rank for system in found.systems for each in system.by_rank}
+    ranks = sorted(rank for rank in found_at if rank <= SHOWN_RANKS)
+    names = [*(f"rank {rank}" for rank in ranks), *([f"below {SHOWN_RANKS}"] if len(ranks) < len(found_at) else [])]
     rows = []
     for each in found.systems:
         counts = {one.rank: one.n for one in each.by_rank}
+        shown = [counts.get(rank, 0) for rank in ranks]
+        shown += [each.found.n - sum(shown)] if len(names) > len(ranks) else []
         rows.append(
             [
                 Cell(each.system),
                 number_cell(each.median_rank, "g"),
                 count_cell(each.first),
                 count_cell(each.found),
-                *(Cell(f"{counts.get(rank, 0):,}", raw=str(counts.get(rank, 0))) for rank in ranks),
+                *(Cell(f"{n:,}", raw=str(n)) for n in shown),
             ]
         )
-    header = ["system", "median rank", "at rank 1", "in the list", *(f"rank {rank}" for rank in ranks)]
+    header = ["system", "median rank", "at rank 1", "in the list", *names]
     notes = ("the median rank is that of the chosen docs that are in the list",)
-    return Table(header, rows, notes=notes, optional=tuple(f"rank {rank}" for rank in ranks[::-1]))
+    return Table(header, rows, notes=notes, optional=tuple(names[::-1]))
 
 
 def rates_table(flags: FlagReport) -> Table:
@@ -296,6 +303,15 @@ def reading_of(found: OpinionReport) -> Iterator[str]:
             "Flags are counted among docs that raters graded or flagged; where whole lists are judged, among all docs "
             "of the queries that a rater judged. What two systems differ by is the difference of their flag rates."
         )
+    if found.flags.share.of and found.flags.depth is not None:
+        below = counted(found.flags.n_below, "flag")
+        none = f" {below} {'is' if found.flags.n_below == 1 else 'are'} of docs that no system has so far up."
+        yield (
+            f"Flags count for a system at the ranks 1 to {found.flags.depth}, of which the task takes docs: what is "
+            f"further down in a list was looked at for another reason.{none if found.flags.n_below else ''}"
+        )
+    if found.choices.n:
+        yield "The rank of a chosen doc is that in the whole list of a system, as far down as the run goes."
 
 
 def several_words(found: OpinionReport) -> str:

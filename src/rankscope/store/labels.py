@@ -141,9 +141,17 @@ def majority(grades: Sequence[float]) -> float:
     return min(grade for grade, n in counts.items() if n == max(counts.values()))
 
 
+ROUNDED = 1e-9
+"""Grades are written in decimals, which binary numbers come this near to at least."""
+
+
 def nearest_mean(grades: Sequence[float], scale: Sequence[float]) -> float:
+    """Return the grade of the scale that is nearest to the mean; the lower one of two that are as near."""
     mean = sum(grades) / len(grades)
-    return min(sorted(scale), key=lambda grade: abs(grade - mean)) if scale else mean
+    if not scale:
+        return mean
+    nearest = min(abs(grade - mean) for grade in scale)
+    return min(grade for grade in scale if abs(grade - mean) <= nearest + ROUNDED)  # 0.1 and 0.2 have a mean above 0.15
 
 
 def the_last(grades: Sequence[float]) -> float:

@@ -84,7 +84,7 @@ PUBLIC = {
     "RunOptions": "rankscope.experiment.runner:RunOptions",
     "RunScores": "rankscope.measures.scores:RunScores",
     "Scores": "rankscope.measures.scores:Scores",
-    "SettlingState": "rankscope.judging.settling:SettlingState",
+    "SettlingState": "rankscope.judging.settling_state:SettlingState",
     "ShardScores": "rankscope.measures.shard_scores:ShardScores",
     "SideBySide": "rankscope.analysis.side_by_side:SideBySide",
     "Store": "rankscope.store:Store",

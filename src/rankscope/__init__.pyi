@@ -64,8 +64,8 @@ from rankscope.io.shards import shards_of as shards_of
 from rankscope.judging.exchange import TakenIn as TakenIn
 from rankscope.judging.exchange import export_judgments as export_judgments
 from rankscope.judging.exchange import import_judgments as import_judgments
-from rankscope.judging.settling import SettlingState as SettlingState
 from rankscope.judging.settling import settling_of as settling_of
+from rankscope.judging.settling_state import SettlingState as SettlingState
 from rankscope.judging.tasks import create_task as create_task
 from rankscope.measures.listing import list_measures as list_measures
 from rankscope.measures.parse import parse_measure as parse_measure

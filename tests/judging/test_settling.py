@@ -14,7 +14,8 @@ from rankscope.data.run import Run
 from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.judging.rater_view import SaveRequest
 from rankscope.judging.session import session_of
-from rankscope.judging.settling import SettlingWatch, order_for, over_all, people_say, settle, settle_audit
+from rankscope.judging.settling import order_for, over_all, people_say, settle, settle_audit
+from rankscope.judging.settling_watch import SettlingWatch
 from rankscope.judging.tasks import create_task
 from rankscope.judging.worst_case import ComparedRuns, KnownGrades
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from rankscope.judging.records import Task, TaskRater
 from rankscope.judging.session import states_of_raters
-from rankscope.judging.settling import SettlingState
+from rankscope.judging.settling_state import SettlingState
 from rankscope.store import Store
 
 JudgedBy: TypeAlias = tuple[str, str, str]

@@ -24,7 +24,8 @@ from rankscope.judging.pools import (
     with_ranks,
 )
 from rankscope.judging.records import Task, TaskItem, TaskPlan
-from rankscope.judging.settling import not_covered_words, read_words, scale_of, settle_items, settling_of
+from rankscope.judging.settling import scale_of, settle_items, settling_of
+from rankscope.judging.settling_state import not_covered_words, read_words
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted, listed

@@ -16,7 +16,8 @@ from rankscope.experiment.jobs import JobWorker
 from rankscope.experiment.live import LiveAsker
 from rankscope.experiment.project import Project
 from rankscope.experiment.run_files import MANIFEST
-from rankscope.judging.settling import SettlingState, SettlingWatch
+from rankscope.judging.settling_state import SettlingState
+from rankscope.judging.settling_watch import SettlingWatch
 from rankscope.store import Store
 from rankscope.store import schema as tables
 from rankscope.systems.secrets import Secrets, secrets_in, secrets_of_environment

@@ -26,7 +26,7 @@ from rankscope.judging.left_to_judge import judged_by, nobody_words
 from rankscope.judging.pools import cut_of, n_known
 from rankscope.judging.rater_view import RaterState
 from rankscope.judging.session import states_of_raters
-from rankscope.judging.settling import SettlingState
+from rankscope.judging.settling_state import SettlingState
 from rankscope.judging.tasks import TaskExtension, change_guideline, check_margin, create_task, extend_task
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted

@@ -22,6 +22,7 @@ from rankscope.data.run import Run
 from rankscope.errors import OptionError, did_you_mean, give_warning, with_caller
 from rankscope.light import LightRecord, asdict, names_of, replace, types_of
 from rankscope.measures.parse import parse_measures
+from rankscope.measures.score_notes import missing_notes, undefined_if_missing, undefined_notes
 from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.spec import Measure
@@ -381,6 +382,10 @@ def planned(run: Run, request: EvaluateRequest) -> Run:
     from rankscope.data.sharded import ShardPlan, planned_run
     from rankscope.io.memory import memory_of
 
+    if request.progress is not None and not callable(request.progress):
+        raise OptionError(
+            f"progress = {request.progress!r} is no function", hint="for example progress=print, which is given a state"
+        )
     if not is_asked:
         return planned_run(run, None, progress=request.progress)
     plan = ShardPlan(
@@ -665,20 +670,6 @@ def id_notes(qrels: Qrels, run: Run) -> Iterator[str]:
         )
 
 
-def missing_notes(
-    name: str, n_missing: int, n_queries: int, policies: Policies, undefined: Sequence[str] = ()
-) -> Iterator[str]:
-    """Say how many queries the run does not answer, and what that does to the mean.
-
-    `undefined` are measures that are undefined for these queries.
-    """
-    if n_missing:
-        effect = "they score 0 and count" if policies.missing == "zero" else "they are left out of the mean"
-        if undefined:
-            effect += f", but {', '.join(undefined)} {'is' if len(undefined) == 1 else 'are'} undefined for them"
-        yield f"{name} does not answer {n_missing} of {n_queries} queries: {effect}"
-
-
 def repeat_notes(run: Run, scores: RunScores, policies: Policies) -> Iterator[str]:
     """Say how many rows repeat a doc of the same query, which are dropped."""
     from rankscope.align.top import listed_docs
@@ -691,25 +682,3 @@ def repeat_notes(run: Run, scores: RunScores, policies: Policies) -> Iterator[st
         rows, of = counted(n, "row"), counted(sum(map(bool, repeats)), "query")
         repeat = "repeats" if n == 1 else "repeat"
         yield f"{scores.name}: {rows} of {of} {repeat} a doc: only Uniqueness counts that, other measures the first row"
-
-
-def undefined_if_missing(scores: RunScores) -> tuple[str, ...]:
-    """Return the measures that leave out every query that the run does not answer."""
-    if scores.answered.all():
-        return ()
-    lacking = np.isnan(scores.values[~scores.answered])
-    return tuple(measure for i, measure in enumerate(scores.measures) if lacking[:, i].all())
-
-
-def undefined_notes(scores: RunScores, measures: Sequence[Measure]) -> Iterator[str]:
-    """Say for which measures how many queries are left out of the mean, and why; those that agree in that together."""
-    alike: dict[tuple[int, str], list[str]] = {}
-    said, n_missing = undefined_if_missing(scores), int((~scores.answered).sum())
-    for measure, n_left_out in zip(measures, scores.left_out, strict=True):
-        if n_left_out and not (measure.name in said and n_left_out == n_missing):
-            alike.setdefault((n_left_out, measure.spec.undefined), []).append(measure.name)
-    for (n_left_out, why), names in alike.items():
-        yield (
-            f"{scores.name}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} undefined for {n_left_out} of "
-            f"{scores.counts.queries} queries ({why}): left out of the mean"
-        )

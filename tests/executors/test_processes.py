@@ -215,3 +215,9 @@ def test_two_jobs_have_executors_of_their_own_in_two_threads():
     for thread in threads:
         thread.join()
     assert found["a"] == found["b"] == {i: i * i for i in range(8)}
+
+
+def test_a_script_from_standard_input_is_told_why_it_starts_no_workers():
+    script = "from rankscope.executors import executor_from\nwith executor_from(workers=2): pass\n"
+    done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True, check=False)
+    assert "a script from standard input cannot start worker processes" in done.stderr

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -180,7 +181,7 @@ def test_standard_input_is_read_in_parts_where_it_does_not_fit(files, monkeypatc
     assert found["stdin"].values.tobytes() == plain.values.tobytes()
     assert not any("rankscope-stdin" in note for note in found.notes)
     if pack is bytes:  # what is packed is so short that it is one piece
-        assert any("in standard input" in note for note in found.notes) == (lines is MIXED)
+        assert any("regrouped by query on disk" in note for note in found.notes) == (lines is MIXED)
     del found
     gc.collect()
     assert not list(little_memory.glob("rankscope-*"))
@@ -268,7 +269,7 @@ def test_a_stream_without_an_end_fills_no_disk(files, monkeypatch, little_memory
 
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=400_000))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Endless())))
-    with pytest.raises(rs.InputError, match=r"does not end: .* have been read, half of what .* has left"):
+    with pytest.raises(rs.UnfinishedError, match=r"does not end, or is too long .* and 390\.6 kB were free there"):
         rs.evaluate(files[0], "-", **how)
     gc.collect()
     assert not list(little_memory.glob("rankscope-*"))
@@ -322,7 +323,18 @@ def test_progress_is_drawn_with_speed_and_time_left(monkeypatch):
     assert stream.getvalue().endswith("scoring: 5 of 20 shards, 5,000,000 rows/s, 6 s left")
     draw(rs.JobState(done=20, total=20, rows=40_000_000, seconds=4.0, noun="shard"))
     assert stream.getvalue().endswith("\x1b[K")
-    assert options.job_progress_on(io.StringIO()) is None
+
+
+def test_progress_that_nobody_watches_is_a_line_now_and_then(monkeypatch):
+    from rankscope.cli import options
+
+    stream, clock = io.StringIO(), iter([0.0, 10.0, 31.0, 31.0, 40.0, 62.0, 62.0, 99.0])
+    monkeypatch.setattr(options.time, "monotonic", lambda: next(clock))
+    write = options.job_progress_on(stream)
+    for done in (1, 2, 3, 4):
+        write(rs.JobState(done=done, total=5, noun="part"))
+    write(rs.JobState(done=5, total=5, noun="part"))
+    assert stream.getvalue() == "scoring: 2 of 5 parts, 0 s left\nscoring: 4 of 5 parts, 0 s left\n"
 
 
 def test_progress_within_a_part_is_said_in_percent():
@@ -397,6 +409,28 @@ def test_what_was_kept_from_before_is_said(files, tmp_path, capsys):
     second = capsys.readouterr()
     assert f"{n_parts} of {n_parts} parts were kept from before" in second.err
     assert second.out == first.out
+
+
+@pytest.mark.parametrize("folder", ["", "s3://bucket/kept"])
+def test_results_are_kept_in_a_folder_of_this_machine(files, folder, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    assert main(["evaluate", *files, "--keep", folder, "--no-store"]) == 2
+    assert "results are kept in a folder of this machine" in capsys.readouterr().err
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(("size", "words"), [("1MB", "--memory 1MB is too"), ("512", "512 is too little: .* of bytes")])
+def test_an_option_of_the_command_is_named_as_it_was_given(files, capsys, size, words):
+    assert main(["evaluate", *files, "--memory", size]) == 2
+    error = capsys.readouterr().err
+    assert re.search(words, error)
+    assert "for example --memory 512MB" in error
+
+
+def test_progress_must_be_a_function(files):
+    with pytest.raises(rs.OptionError, match="progress = True is no function"):
+        rs.evaluate(*files, memory="256MB", progress=True)
 
 
 def test_a_plain_evaluation_loads_nothing_of_this(files):

@@ -17,6 +17,7 @@ from rankscope.align import sharded
 from rankscope.data import sharded as sources
 from rankscope.errors import BadLinesError
 from rankscope.io.shards import ByteRange, RowGroups, WholeFile, cut_text, shards_of
+from rankscope.light import replace
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
 
@@ -107,6 +108,24 @@ def test_parquet_that_changes_is_said(tmp_path, monkeypatch):
         scores_of(path, memory="256MB")
 
 
+@pytest.mark.parametrize("how", ["in place", "renamed over"])
+@pytest.mark.parametrize("number", [1, 3, 100])
+def test_a_file_that_becomes_another_one_of_the_same_size_is_said(whole, monkeypatch, how, number):
+    """Some rows would be of the one and some of the other: such scores belong to neither."""
+    other = whole.with_name("other.run")
+    n_parts = len(list(cut_text(str(whole), whole.stat().st_size, 700)))
+
+    def change() -> None:
+        time.sleep(0.02)  # the clock of a file system may tick as rarely as this
+        target = whole if how == "in place" else other
+        target.write_bytes(whole.read_bytes().replace(b"d1 ", b"d2 "))
+        target.replace(whole)
+
+    on_part(monkeypatch, min(number, n_parts), change)
+    with pytest.raises(rs.InputError, match=r"whole\.run was changed while it was read"):
+        scores_of(whole, memory="256MB")
+
+
 @pytest.mark.parametrize("how", ["plain", "gz"])
 def test_a_bad_line_has_the_number_that_it_has_in_the_file(write_file, how):
     lines = [*LINES[:613], "this is no row", *LINES[613:]]
@@ -182,7 +201,7 @@ def test_a_query_in_two_shards_is_put_together(tmp_path, whole, scratch, ties):
     folder = write_parts(tmp_path / "parts", [260])  # in the middle of a query
     scores = rs.evaluate(QRELS, {"r": folder}, MEASURES, ties=ties)
     assert bits(scores["r"]) == bits(scores_of(whole, ties=ties))
-    assert any("query 'q10' has rows in" in note and "regrouped" in note for note in scores.notes)
+    assert any("those of 'q10' do not" in note and "regrouped" in note for note in scores.notes)
     assert not list(scratch.iterdir())
 
 
@@ -195,6 +214,63 @@ def test_rows_of_parquet_in_no_order_are_regrouped(tmp_path, scratch, ties, with
     found = scores_of(tmp_path / "r.parquet", memory="256MB", ties=ties)
     assert bits(found) == bits(scores_of(tmp_path / "r.parquet", ties=ties))
     assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("ties", ["trec", "given"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.with_columns(pl.col("score").cast(pl.Float32)),
+        lambda table: table.with_columns(pl.col("score").cast(pl.Int64)),
+        lambda table: table.with_columns(pl.col("rank").cast(pl.Int8)),
+        lambda table: table.drop("rank"),
+        lambda table: table.rename({"score": "sim"}).select("sim", "doc", "query", "rank"),
+    ],
+    ids=["single precision", "whole numbers", "small ranks", "no ranks", "other name"],
+)
+def test_files_whose_tables_differ_are_regrouped_together(tmp_path, scratch, ties, change):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    first, second = frame(ROWS[:260]), change(frame(ROWS[260:]))  # in the middle of a query
+    first.write_parquet(folder / "a.parquet")
+    second.write_parquet(folder / "b.parquet")
+    together = frame() if "rank" in second.columns else frame().drop("rank")
+    together.write_parquet(tmp_path / "whole.parquet")
+    scores = rs.evaluate(QRELS, {"r": folder}, MEASURES, ties=ties)
+    assert any("regrouped" in note for note in scores.notes)
+    assert bits(scores["r"]) == bits(scores_of(tmp_path / "whole.parquet", ties=ties))
+    assert not list(scratch.iterdir())
+
+
+def test_what_was_regrouped_is_kept(tmp_path, scratch, monkeypatch):
+    run, kept = tmp_path / "mixed.run", tmp_path / "kept"
+    run.write_text("".join(f"{LINES[(i * 7) % len(LINES)]}\n" for i in range(len(LINES))))
+    first = scores_of(run, memory="256MB", keep=kept)
+    monkeypatch.setattr(sharded, "align_shard", lambda *_, **__: pytest.fail("it is scored again"))
+    states: list[rs.JobState] = []
+    again = rs.evaluate(QRELS, {"r": run}, MEASURES, memory="256MB", keep=kept, progress=states.append)
+    assert bits(again["r"]) == bits(first)
+    assert "what was found then is kept" in again.notes[-1]
+    assert (states[-1].kept, states[-1].done, states[-1].total) == (1, 1, 1)
+
+
+def test_compressed_text_takes_as_much_disk_as_it_has_text(tmp_path, scratch, monkeypatch):
+    """By hand: what is free has to hold the text, not six times what is stored."""
+    mixed = "".join(f"{LINES[(i * 7) % len(LINES)]}{' ' * 3000}\n" for i in range(len(LINES))).encode()
+    (tmp_path / "r.run.gz").write_bytes(gzip.compress(mixed, 1))
+    asked = []
+    free = sharded.scratch_folder
+    monkeypatch.setattr(sharded, "scratch_folder", lambda n, what: asked.append(n) or free(n, what))
+    scores_of(tmp_path / "r.run.gz", memory="256MB")
+    assert asked == [pytest.approx(len(mixed), rel=0.01)]
+
+
+def test_a_folder_for_temporary_files_that_is_not_there_is_said(tmp_path, monkeypatch):
+    run = tmp_path / "mixed.run"
+    run.write_text("".join(f"{LINES[(i * 7) % len(LINES)]}\n" for i in range(len(LINES))))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
+    with pytest.raises(rs.OptionError, match=r"TMPDIR is .*missing, where nothing can be written"):
+        scores_of(run, memory="256MB")
 
 
 def test_where_the_disk_is_full_it_is_said_and_nothing_is_left(tmp_path, scratch, monkeypatch):
@@ -347,7 +423,7 @@ def test_many_runs_are_one_job_and_each_has_its_own_scores(tmp_path, write_file)
     assert [bits(run) for run in found.values()] == [bits(run) for run in plain.values()]
     assert states[-1].done == states[-1].total
     assert states[-1].rows == sum(len(LINES) - 25 * i for i in range(6))
-    assert "shards" in str(states[-1])
+    assert "parts" in str(states[-1])
 
 
 def test_what_is_kept_is_not_scored_again_and_what_is_damaged_is(whole, tmp_path, monkeypatch):
@@ -430,6 +506,33 @@ def test_shards_that_are_scored_one_by_one_are_the_whole_together(whole):
         rs.Scores.concat([], qrels)
     with pytest.raises(rs.MeasureError, match="looks at the docs"):
         rs.score_shard(qrels, WholeFile(str(whole)), "ILD@5")
+
+
+@pytest.mark.filterwarnings("default::rankscope.RankscopeWarning")
+def test_shards_put_together_say_what_an_evaluation_says(whole):
+    qrels = {**QRELS, "never-asked": {"d1": 1}, "none-relevant": {"d1": 0}}
+    whole.write_text(whole.read_text() + "none-relevant Q0 d1 1 1 t\n")
+    parts = [rs.score_shard(qrels, shard, "AP") for shard in shards_of(whole, n=4)]
+    for policies in (rs.Policies(), rs.Policies(no_relevant="exclude")):
+        same = [replace(part, policies=policies) for part in parts]
+        with pytest.warns(rs.RankscopeWarning):
+            together = rs.Scores.concat(same, qrels, name="whole")
+        alone = rs.evaluate(qrels, whole, "AP", no_relevant=policies.no_relevant)
+        assert "whole does not answer 1 of 42 queries: they score 0 and count" in alone.notes[0]
+        assert together.notes == alone.notes
+
+
+def test_a_shard_that_was_lost_is_said(whole):
+    first, lost, *others = shards_of(whole, n=4)
+    parts = [rs.score_shard(QRELS, shard, "AP") for shard in (first, *others)]
+    notes = rs.Scores.concat(parts, QRELS, name="whole").notes
+    assert f"bytes {lost.start} to {lost.end} of {whole} are in no shard that was given" in notes
+    assert any("whole does not answer" in note for note in notes)
+
+
+def test_what_is_no_shard_is_refused(whole):
+    with pytest.raises(rs.OptionError, match=r"whole\.run' is no shard"):
+        rs.score_shard(QRELS, str(whole), "AP")
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_the_memory_said_is_what_the_process_takes(form, write_file, plain_envir
         assert code == 0
         # threads that happen to overlap, and what allocators keep, move it by a tenth or two from machine to machine
         assert 0.7 * taken <= said <= 1.5 * taken, (given, said / 2**20, taken / 2**20)
-        foretold = re.search(r"about ([\d.]+) MB will be", warned)
+        foretold = re.search(r"are given: about ([\d.]+) MB", warned)
         assert (foretold is not None) == (bool(given) and said > 1.1 * (64 << 20))
         if foretold:
             assert float(foretold[1]) * 2**20 == pytest.approx(said, rel=0.1)

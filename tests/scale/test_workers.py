@@ -56,6 +56,26 @@ def test_processes_of_this_machine(files, qrels_are):
     assert bits(rs.evaluate(given, run, MEASURES, workers=2)) == bits(rs.evaluate(qrels, run, MEASURES))
 
 
+def test_what_is_kept_is_found_again_by_more_or_fewer_workers(files, tmp_path):
+    """A cluster that has lost a worker is a reason to go on, not to begin again."""
+    states: list[rs.JobState] = []
+    found = [
+        bits(rs.evaluate(*files, MEASURES, workers=workers, keep=tmp_path / "kept", progress=states.append))
+        for workers in (2, 3, None)
+    ]
+    assert found == [bits(rs.evaluate(*files, MEASURES))] * 3
+    n_parts = states[-1].total
+    assert n_parts > 4
+    assert [state.kept for state in states if state.done == state.total] == [0, n_parts, n_parts]
+
+
+def test_a_pool_that_is_shut_down_is_said(files):
+    with ThreadPoolExecutor(1) as pool:
+        pass
+    with pytest.raises(rs.UnfinishedError, match="the pool takes no more tasks"):
+        rs.evaluate(*files, MEASURES, on=pool)
+
+
 def test_a_worker_that_is_killed_is_replaced(files):
     qrels, run = files
     killed = []

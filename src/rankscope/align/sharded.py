@@ -36,8 +36,8 @@ from rankscope.executors.jobs import TaskJob, run_kept
 from rankscope.executors.kept import Kept
 from rankscope.io.addresses import is_remote
 from rankscope.io.limits import in_words
-from rankscope.io.memory import GROWTH, resident_bytes
-from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, scratch_folder
+from rankscope.io.memory import GROWTH, client_bytes, resident_bytes
+from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, look_at, scratch_folder
 from rankscope.io.shards import (
     ROW_BYTES,
     USUAL_ROWS,
@@ -46,6 +46,7 @@ from rankscope.io.shards import (
     WholeFile,
     no_rows,
     open_file,
+    size_at,
     smaller_shards,
 )
 from rankscope.light import LightRecord, asdict, field, replace
@@ -57,8 +58,9 @@ RESERVE = 24 << 20
 """What is left free of the memory given, for what Python sets aside besides."""
 SHARE = 0.4
 """The share of the rest that text may have: rows in no order take as much again, and somewhat more."""
-KEPT_STEP = 32 << 20
-"""Where parts are kept, what is taken already counts in such steps."""
+KEPT_PARTS = 64
+"""Where parts are kept, a run is cut into so many or more, however many workers there are: another time there may be
+more of them, or fewer."""
 SMALLEST_PIECE = 8 << 20
 """Text is cut into no smaller pieces, however little memory there is: each of them costs time of its own."""
 SMALLEST_DEALT = 1 << 20
@@ -354,7 +356,8 @@ def align_ahead(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, thread
     for sources in by_plan.values():
         plan = sources[0].plan
         with executor_from(plan.on, plan.workers) as executor:
-            work = ShardWork(qrels, policies, plan, executor, threads)
+            clients = max((client_bytes(file) for source in sources for file in source.files), default=0)
+            work = ShardWork(qrels, policies, plan, executor, threads, client_bytes=clients)
             try:
                 found = work.hits_of(sources)
             except BadLinesError as error:
@@ -371,13 +374,15 @@ def with_shown_paths(error: BadLinesError, sources: Sequence[ShardedSource]) -> 
     return error
 
 
-def room_in(plan: ShardPlan, n_workers: int = 1) -> int:
-    """Return how many bytes of text a shard may have, so that what it takes fits into the memory that there may be."""
+def room_in(plan: ShardPlan, n_workers: int, taken: int) -> int:
+    """Return how many bytes of text a shard may have, so that what it takes fits into the memory that there may be.
+
+    Workers have about as much taken as this process, to begin with.
+    """
     memory = None if plan.memory is None else plan.memory // n_workers
-    taken = resident_bytes()  # workers have about as much to begin with
-    if plan.keep is not None:  # what a process has differs a little each time, and parts must be cut as they were
-        taken = -(-taken // KEPT_STEP) * KEPT_STEP
-    return room_beside(memory, taken)
+    room = room_beside(memory, taken)
+    # what a process has differs a little each time, and parts must be cut as they were
+    return room if plan.keep is None else 1 << room.bit_length() - 1
 
 
 def room_beside(memory: int | None, taken: int) -> int:
@@ -391,10 +396,11 @@ def warn_of_little_memory(plan: ShardPlan, n_workers: int, taken: int, parts: in
     """Say before the work begins that more memory will be taken than was given, by what is there and by the parts."""
     needed = (taken + parts) * n_workers
     if plan.memory is not None and needed > plan.memory * MORE_BY:
-        each = f" by each of {n_workers} workers" if n_workers > 1 else ""
+        each = f" by {n_workers} workers" if n_workers > 1 else ""
         give_warning(
-            f"memory={in_words(plan.memory)} is less than what the qrels and the smallest parts take: "
-            f"{in_words(taken)} are taken{each} already, and about {in_words(needed)} will be"
+            f"more memory will be taken{each} than the {in_words(plan.memory)} that are given: about "
+            f"{in_words(needed)}{' together' if each else ''}, of which {in_words(taken * n_workers)} are taken before "
+            "a run is read; parts cannot be smaller"
         )
 
 
@@ -406,25 +412,66 @@ def table_share(plan: ShardPlan, room: int) -> float:
 class ShardWork:
     """Aligns the shards of runs, in this process or others."""
 
-    def __init__(self, qrels: Qrels, policies: Policies, plan: ShardPlan, executor: Any, threads: int | None) -> None:
+    def __init__(
+        self,
+        qrels: Qrels,
+        policies: Policies,
+        plan: ShardPlan,
+        executor: Any,
+        threads: int | None,
+        *,
+        client_bytes: int = 0,
+    ) -> None:
         self.qrels, self.policies, self.plan, self.executor = qrels, policies, plan, executor
         self.threads = threads
         self.n_workers = 1 if plan.is_here else executor.n_workers
-        self.taken = resident_bytes()
-        """What this process has before it reads a run."""
-        self.room = room_in(plan, self.n_workers)
+        self.taken = resident_bytes() + client_bytes
+        """What this process has before it reads a run, with what fetches files from elsewhere."""
+        self.room = room_in(plan, self.n_workers, self.taken)
         self.kept = None if plan.keep is None else Kept.open(plan.keep)
+        self._names: dict[str, str] = {}
 
     def hits_of(self, sources: Sequence[ShardedSource]) -> list[ShardHits]:
         """Return the hits of all runs; a run whose rows are not grouped by query is regrouped on disk."""
+        states = states_of(file for source in sources for file in source.files)
         shards = [self.cut(source) for source in sources]
         self.foretell(sources, shards)
-        joined = self.joined(sources, shards)
-        found = []
-        for source, own, one in zip(sources, shards, joined, strict=True):
-            hits = self.regrouped(source, own, one.clash) if one.clash else self.checked(source, own, one)
-            found.append(hits)
-        return found
+        found = [self.kept_regrouped(source, own) for source, own in zip(sources, shards, strict=True)]
+        missing = [i for i, hits in enumerate(found) if hits is None]
+        joined = self.joined([sources[i] for i in missing], [shards[i] for i in missing]) if missing else []
+        for i, one in zip(missing, joined, strict=True):
+            source, own = sources[i], shards[i]
+            found[i] = self.regrouped(source, own, one.clash) if one.clash else self.checked(source, own, one)
+        check_same(states)
+        return [hits for hits in found if hits is not None]
+
+    def kept_regrouped(self, source: ShardedSource, shards: Sequence[Shard]) -> ShardHits | None:
+        """Return the hits of a run that was regrouped at an earlier time; None where it was not, or nothing is kept."""
+        content = None if self.kept is None else self.kept.load(self.regrouped_key(source, shards))
+        if content is None:
+            return None
+        source.is_grouped = False
+        source.notes.append(
+            f"{source.name}: not all rows of a query lie together, so they were regrouped by query before, and what "
+            "was found then is kept"
+        )
+        watch = self.plan.progress or ignore_job
+        watch(JobState(1, 1, 1, noun="regrouped run"))
+        return decoded(content)
+
+    def regrouped_key(self, source: ShardedSource, shards: Sequence[Shard]) -> str:
+        """Return what the hits of a regrouped run depend on."""
+        return (
+            f"regrouped {self.digest(ignores_ranks=False)} {[self.kept_name(source.options, each) for each in shards]}"
+        )
+
+    def kept_name(self, options: ReadOptions, shard: Any) -> str:
+        """Return what tells a shard from all others; asked once, as a file elsewhere may have to be fetched for it."""
+        options = replace(options, progress=None)
+        place = f"{options!r} {shard!r}"
+        if place not in self._names:
+            self._names[place] = kept_name(options, shard)
+        return self._names[place]
 
     def foretell(self, sources: Sequence[ShardedSource], shards: Sequence[Sequence[Shard]]) -> None:
         """Warn where memory is given and the run with the largest part takes more."""
@@ -436,9 +483,9 @@ class ShardWork:
 
     def cut(self, source: ShardedSource) -> list[Shard]:
         room = self.room
-        if not self.plan.is_here:  # all workers have something to do
-            fair = source.n_bytes // (4 * max(1, self.executor.n_workers))
-            room = max(min(SMALLEST_PIECE, SMALLEST_DEALT), min(room, fair))
+        if self.plan.keep is not None or not self.plan.is_here:  # all workers have something to do
+            n_parts = 4 * max(1, self.executor.n_workers) if self.plan.keep is None else KEPT_PARTS
+            room = max(min(SMALLEST_DEALT, room), min(room, source.n_bytes // n_parts))
         shards = source.cut(room, table_share=table_share(self.plan, room))
         if self.plan.memory is not None:
             source.check_fits(shards, self.plan.memory // self.n_workers - self.taken)
@@ -485,7 +532,7 @@ class ShardWork:
             keys = None
             if self.kept is not None:
                 digest = self.digest(ignores_ranks=ignores_ranks)
-                keys = [f"{digest} {kept_name(options, shard)}" for options, shard in inputs]
+                keys = [f"{digest} {self.kept_name(options, shard)}" for options, shard in inputs]
             job = TaskJob(
                 function,
                 inputs,
@@ -496,7 +543,7 @@ class ShardWork:
                 sizes=[max(1, shard.size // ROW_BYTES) for _, shard in inputs],
                 rows_of=lambda part: part.n_rows,
                 can_read=partial(check_files, marks),
-                noun="shard",
+                noun="part",
             )
             with suppress(NotGroupedError):
                 run_kept(self.executor, job, take, kept=self.kept, progress=watch)
@@ -514,7 +561,7 @@ class ShardWork:
 
     def regrouped(self, source: ShardedSource, shards: Sequence[Shard], clash: Clash) -> ShardHits:
         """Deal out the rows of a run to files on disk, so that each query is in one of them, and align these."""
-        n_bytes = sum(shard.size * (GROWTH if isinstance(shard, WholeFile) else 1) for shard in shards)
+        n_bytes = bytes_regrouped(shards)
         is_text = all(map(source.is_text, shards))
         part_bytes = min(PART_BYTES, max(int(self.room / SCATTERED), 0 if is_text else SMALLEST_TABLE))
         n_parts = min(MOST_PARTS, max(2, -(-n_bytes // max(1, part_bytes))))
@@ -533,14 +580,16 @@ class ShardWork:
                 self.raise_where_it_is(source, shards)
                 raise
         source.is_grouped = False
-        first, second = source.shown(str(clash.first)), source.shown(str(clash.second))
         if hits.bad_lines:
             hits = replace_bad(hits, self.lines_left_out(source, shards))
+        # which query is met first depends on which worker is the quicker one
+        example = f" (those of {clash.query!r} do not)" if self.plan.is_here else ""
         source.notes.append(
-            f"{source.name}: query {clash.query!r} has rows in {first} and in {second}, so the rows were "
-            f"regrouped by query on disk ({in_words(n_written)}), which takes time; a run in which the rows of a query "
-            "lie together needs none of this"
+            f"{source.name}: not all rows of a query lie together{example}, so they were regrouped by query on disk "
+            f"({in_words(n_written)}), which takes time; a run in which they do needs none of this"
         )
+        if self.kept is not None:
+            self.kept.store(self.regrouped_key(source, shards), encoded(hits))
         return hits
 
     def raise_where_it_is(self, source: ShardedSource, shards: Sequence[Shard]) -> None:
@@ -564,6 +613,19 @@ def uncut_notes(source: ShardedSource, shards: Sequence[Shard], room: int) -> It
             f"{source.name}: {source.shown(str(largest))} has {in_words(largest.size)} and cannot be cut, as the rows "
             "of a query, or of a row group, lie there: it takes more memory than was given"
         )
+
+
+def bytes_regrouped(shards: Sequence[Shard]) -> int:
+    """Return what the rows of shards take on disk, about: compressed text is written as text."""
+    from rankscope.io.source import source_of
+
+    sizes = [size_at(shard.path) if isinstance(shard, WholeFile) else shard.size for shard in shards]
+    size, largest = max(zip(sizes, shards, strict=True), key=lambda pair: pair[0])
+    if not isinstance(largest, WholeFile) or not size:
+        return sum(sizes)
+    look = look_at(source_of(largest.path))
+    growth = look.n_bytes / size if look.format == "trec" else GROWTH
+    return round(sum(sizes) * growth)
 
 
 def dealt_out(
@@ -650,6 +712,31 @@ def align_task(
     read_options, shard = task
     policies = options.pop("policies")
     return align_shard(qrels, shard, policies, replace(read_options, progress=progress), **options)
+
+
+FileStates = dict[str, tuple[int, ...]]
+
+
+def states_of(paths: Iterable[str]) -> FileStates:
+    """Return what tells files of this machine from what may be in their place later: whatever is written changes it."""
+    found: FileStates = {}
+    for path in paths:
+        if not is_remote(path) and path != "-":  # a store tells its versions apart
+            with suppress(OSError):  # whoever reads it says what is wrong
+                state = Path(path).stat()
+                found[path] = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
+    return found
+
+
+def check_same(states: FileStates) -> None:
+    """Refuse what was found in files of which some rows may be of one content and some of another."""
+    now = states_of(states)
+    for path, state in states.items():
+        if now.get(path) != state:
+            raise InputError(
+                f"{path} was changed while it was read, so what was found in it cannot be trusted",
+                hint="wait until what writes it has come to its end, then try again",
+            )
 
 
 class FileMark(LightRecord):

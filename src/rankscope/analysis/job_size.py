@@ -22,7 +22,7 @@ from rankscope.evaluation import evaluate
 from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.detection import layout_of
 from rankscope.io.limits import in_words
-from rankscope.io.memory import PROCESS_BYTES, free_memory, memory_of
+from rankscope.io.memory import PROCESS_BYTES, client_bytes, free_memory, memory_of
 from rankscope.io.regroup import (
     N_PLACES,
     PLACE_BYTES,
@@ -99,6 +99,11 @@ class JobSize(Record, kw_only=True):
     """Why a cluster would pay, or would not."""
 
 
+def scratch_of(file: SizedFile) -> int:
+    """Return what the rows of a file take on disk while they are regrouped: compressed text is written as text."""
+    return look_at(source_of(file.path)).n_bytes if file.kind == "compressed trec" else file.size
+
+
 class RowSample(Record):
     """The first rows of a run's largest file, and how long they take here."""
 
@@ -132,6 +137,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     n_seen, scattered = first_that_returns(seen)
     in_parts, allowed = how_in_parts(files, limit)
     needed, refused = memory_for(run, allowed) if in_parts else (memory_at_once(largest), "")
+    needed = None if needed is None else needed + client_bytes(largest.path)
     link = sample.n_stored / sample.fetching_s if sample and is_remote(run) else None
     seconds = seconds_for(n_rows, sample, in_parts=bool(in_parts), is_scattered=scattered is not None)
     if seconds is not None and sample and (link or largest.kind == "compressed trec"):
@@ -156,7 +162,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
         memory_needed=needed,
         refused=refused,
         in_parts=in_parts,
-        scratch_bytes=n_bytes if scattered is not None and in_parts else 0,
+        scratch_bytes=sum(map(scratch_of, files)) if scattered is not None and in_parts else 0,
         scratch_free=shutil.disk_usage(tempfile.gettempdir()).free,
         pays_on_a_cluster=pays,
         why=why,
@@ -326,7 +332,7 @@ def memory_at_once(file: SizedFile) -> int:
 def memory_for(run: str, allowed: int | None) -> tuple[int | None, str]:
     """Return what a process takes that reads a run in parts, about; or why it is refused."""
     plan = ShardPlan(memory=allowed)
-    source, room = ShardedSource(run, plan=plan), room_beside(allowed, PROCESS_BYTES)
+    source, room = ShardedSource(run, plan=plan), room_beside(allowed, PROCESS_BYTES + client_bytes(run))
     shards = source.cut(room, table_share=table_share(plan, room))
     if allowed is not None:
         try:

@@ -95,16 +95,19 @@ def add_scale_options(parser: argparse.ArgumentParser) -> None:
 def scale_options_from(args: argparse.Namespace) -> dict[str, Any]:
     """Return how large runs are scored, with progress where somebody is watching."""
     given = {name: getattr(args, name) for name in ("memory", "workers", "on", "keep")}
+    if given["memory"] is not None:
+        from rankscope.io.memory import memory_of
+
+        given["memory"] = memory_of(args.memory, option="--memory")
     draw = job_progress_on(sys.stderr)
     return {**given, "progress": draw if args.keep is None else saying_kept(draw, sys.stderr)}
 
 
-def saying_kept(draw: WatchJob | None, stream: TextIO) -> WatchJob:
+def saying_kept(draw: WatchJob, stream: TextIO) -> WatchJob:
     """Return a function that draws how far a job is, and at its end says how much of it was done before."""
 
     def watch(state: JobState) -> None:
-        if draw is not None:
-            draw(state)
+        draw(state)
         if state.kept and state.done == state.total:
             kept = f"{state.kept:,} of {counted(state.total, 'part')}"
             show(f"{kept} {'was' if state.kept == 1 else 'were'} kept from before", file=stream)
@@ -124,11 +127,26 @@ def is_in_parts(args: argparse.Namespace) -> bool:
     return True
 
 
-def job_progress_on(stream: TextIO) -> WatchJob | None:
-    """Return a function that draws how far a job is, how quick it is and what is left, where somebody is watching."""
-    if not stream.isatty():
-        return None
+LINE_EVERY_S = 30.0
+"""So often a job says how far it is where its output is no terminal."""
+
+
+def job_progress_on(stream: TextIO) -> WatchJob:
+    """Return a function that says how far a job is, how quick it is and what is left.
+
+    On a terminal it draws one line; elsewhere, as in the log of a long job, it writes a line now and then.
+    """
     started = last = time.monotonic()
+    if not stream.isatty():
+
+        def write(state: JobState) -> None:
+            nonlocal last
+            if time.monotonic() - last >= LINE_EVERY_S and state.done < state.total:
+                last = time.monotonic()
+                stream.write(f"{state.doing}: {state}\n")
+                stream.flush()
+
+        return write
 
     def show(state: JobState) -> None:
         nonlocal last

@@ -482,8 +482,9 @@ def source_parts(
     elif isinstance(shard, TableParts):
         import polars as pl
 
-        frame = pl.read_parquet(list(shard.paths), glob=False)
-        yield table_part(frame, shard.path, options)
+        frames = [pl.read_parquet(path, glob=False) for path in shard.paths]
+        # the files that rows were in may differ in their types of numbers, and in whether they have ranks
+        yield table_part(pl.concat(frames, how="diagonal_relaxed"), shard.path, options)
     elif shard.n_bytes != 0:
         yield from file_parts(shard, options, piece_bytes=piece_bytes, ignores_ranks=ignores_ranks)
 

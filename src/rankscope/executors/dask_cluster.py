@@ -9,7 +9,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from rankscope.errors import InputError, OptionError, UnfinishedError
+from rankscope.errors import OptionError, UnfinishedError
 from rankscope.executors.tasks import FEWER, TaskFailure, failure_of, outcome, pickled
 
 CONNECT_S = 15.0
@@ -118,23 +118,49 @@ def connected(on: Any) -> tuple[Any, bool]:
         from distributed import Client
     except ImportError as error:
         raise OptionError("Dask is not installed", hint='pip install "rankscope[dask]"') from error
+    address = tcp_address(on) if isinstance(on, str) else on
     open_client: Any = Client  # it has no types
     is_ours = not isinstance(on, Client)
-    address = on.replace("dask://", "tcp://", 1) if isinstance(on, str) else on
-    client = None
     try:
         client = open_client(address, timeout=CONNECT_S, set_as_default=False) if is_ours else on
-        if client.asynchronous:
-            raise OptionError("the client of Dask is an asynchronous one", hint="give the address of its scheduler")
-        client.wait_for_workers(1, timeout=CONNECT_S)
-    except (OSError, ValueError, TimeoutError) as error:
-        if is_ours and client is not None:
-            client.close()
-        if isinstance(error, OptionError):
-            raise
+    except (OSError, ValueError) as error:
         hint = f"start both: `dask scheduler`, and on each machine `dask worker {address}`"
-        raise InputError(f"{on} is no scheduler of Dask with workers: {error}", hint=hint) from error
+        raise UnfinishedError(f"there is no scheduler of Dask at {on}: {error}", hint=hint) from error
+    if client.asynchronous:
+        raise OptionError("the client of Dask is an asynchronous one", hint="give the address of its scheduler")
+    if client.status != "running":
+        raise OptionError(f"the client of Dask is {client.status}", hint="give one that is open, or an address")
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_S)
+    except (OSError, TimeoutError) as error:
+        address = client.scheduler_info()["address"]
+        if is_ours:
+            client.close()
+        hint = f"start some: on each machine `dask worker {address}`"
+        raise UnfinishedError(f"the scheduler of Dask at {address} has no workers", hint=hint) from error
     return client, is_ours
+
+
+def tcp_address(address: str) -> str:
+    """Return dask://host:8786 as Dask writes it; refuse what has no host and port, and what may hold a secret."""
+    scheme, _, place = address.partition("://")
+    host, _, port = place.rstrip("/").rpartition(":")
+    if not host or not port.isdecimal() or "@" in host:
+        raise OptionError(
+            f"the address of the scheduler is {scheme}:// with something else behind it than a host and a port",
+            hint="for example dask://host:8786; certificates come from the configuration of Dask",
+        )
+    return f"{'tcp' if scheme == 'dask' else scheme}://{host}:{port}"
+
+
+def fetched(future: Any, client: Any) -> Any:
+    """Return the result of a task that is done, which is made again where its worker is lost before it was fetched."""
+    while True:
+        try:
+            return future.result(timeout=NO_WORKERS_S)
+        except TimeoutError:
+            if client.status != "running" or not client.nthreads():
+                raise UnfinishedError("all workers of Dask are gone", hint=GO_ON) from None
 
 
 def result_of(future: Any, position: int, client: Any) -> Any:
@@ -142,8 +168,10 @@ def result_of(future: Any, position: int, client: Any) -> Any:
     if future.status == "cancelled":
         raise UnfinishedError("the scheduler of Dask is gone", hint=GO_ON)
     error = future.exception()
+    if error is None:
+        return fetched(future, client)
     if type(error).__name__ != "KilledWorker":
-        return future.result() if error is None else failure_of(error, position)
+        return failure_of(error, position)
     restarts = {event["worker"] for _, event in client.get_events("worker-restart-memory")}
     if error.last_worker.address in restarts:
         lost = UnfinishedError("its workers had more memory than they may have, each time", hint=FEWER)

@@ -219,6 +219,7 @@ class _Tally:
         if not self.failures:
             return
         n, noun = len(self.failures), self.job.noun
+        self.failures.sort(key=lambda failure: failure.position)  # they come in any order
         listed = [
             f"  {self.job.name_of(self.job.inputs[failure.position])}: {failure.error.message}"
             for failure in self.failures[:SHOWN_FAILURES]
@@ -243,5 +244,5 @@ class JobFailedError(UnfinishedError):
 
     @property
     def causes(self) -> tuple[RankscopeError, ...]:
-        """The errors of the inputs, in the order in which they were given up."""
+        """The errors of the inputs, in the order of the inputs."""
         return tuple(failure.error for failure in self.failures)

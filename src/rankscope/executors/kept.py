@@ -7,7 +7,8 @@ import os
 import secrets
 from pathlib import Path
 
-from rankscope.errors import InputError
+from rankscope.errors import InputError, OptionError
+from rankscope.io.addresses import is_remote
 from rankscope.io.write import errors_of_writing, sweep_half_written
 from rankscope.records import Record
 
@@ -23,6 +24,11 @@ class Kept(Record):
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Kept:
         """Return the folder, made where it is not there; what killed jobs have left half-written is removed."""
+        if not os.fspath(folder) or is_remote(folder):
+            raise OptionError(
+                f"results are kept in a folder of this machine, which {os.fspath(folder)!r} is not",
+                hint="name a folder",
+            )
         path = Path(folder)
         if path.exists() and not path.is_dir():
             raise InputError(f"{path} is a file, but results are kept in a folder", hint="name a folder")

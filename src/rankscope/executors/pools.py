@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from typing import Any
 
 from rankscope.errors import UnfinishedError
@@ -28,10 +28,7 @@ class PoolExecutor:
     ) -> Iterator[tuple[int, Any]]:
         """Yield results as they come."""
         pickled(function)
-        try:
-            futures = {self.pool.submit(outcome, function, i, given): i for i, given in enumerate(inputs)}
-        except BrokenExecutor as broken:
-            raise UnfinishedError(f"the pool takes no more tasks: {broken}", hint=NEW_POOL) from broken
+        futures = {self._submit(outcome, function, i, given): i for i, given in enumerate(inputs)}
         try:
             for future in as_completed(futures):
                 position, error = futures[future], future.exception()
@@ -46,9 +43,15 @@ class PoolExecutor:
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
         """Return the answer of one worker, as a pool does not say which ones it has."""
-        future = self.pool.submit(function, *args)
+        future = self._submit(function, *args)
         error = future.exception()
         return {"of the pool": future.result() if error is None else error}
+
+    def _submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        try:
+            return self.pool.submit(function, *args)
+        except RuntimeError as error:  # it is broken, or was shut down
+            raise UnfinishedError(f"the pool takes no more tasks: {error}", hint=NEW_POOL) from error
 
     def close(self) -> None:
         """Leave the pool to whoever has made it."""

@@ -119,6 +119,12 @@ class LocalProcesses:
     def __init__(self, n_workers: int) -> None:
         if n_workers < 1:
             raise OptionError(f"workers is {n_workers}, but there has to be at least one")
+        script = getattr(sys.modules.get("__main__"), "__file__", None)
+        if script is not None and not os.path.exists(script):  # noqa: PTH110 (`python -` calls its script <stdin>)
+            raise OptionError(
+                "a script from standard input cannot start worker processes, which import it",
+                hint="save it as a file, or give on= an executor of your own, such as a ThreadPoolExecutor",
+            )
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             sys.exit(NO_GUARD)  # a worker that imports the script: whoever started it says what to do
         self.n_workers = n_workers

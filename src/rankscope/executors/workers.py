@@ -8,9 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from rankscope._version import __version__
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnfinishedError
 from rankscope.executors.tasks import TaskExecutor
 from rankscope.light import LightRecord
+
+SAME_PLACES = "put the files where all workers see them under the same path, or on an object store"
 
 
 def check_workers(executor: TaskExecutor, can_read: Callable[..., Any] | None = None, *args: Any) -> None:
@@ -32,9 +34,10 @@ def check_workers(executor: TaskExecutor, can_read: Callable[..., Any] | None = 
         for worker, answer in executor.everywhere(can_read, *args).items():
             if isinstance(answer, Exception):
                 message = getattr(answer, "message", f"{type(answer).__name__}: {answer}")
+                own = getattr(answer, "hint", None) if isinstance(answer, UnfinishedError) else None
                 raise InputError(
                     f"worker {worker} cannot read what it will have to: {message}",
-                    hint="put the files where all workers see them under the same path, or on an object store",
+                    hint=f"on every worker: {own}" if own else SAME_PLACES,
                 )
 
 

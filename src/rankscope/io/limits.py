@@ -94,8 +94,13 @@ def out_of_memory(name: str, n_bytes: int) -> UnfinishedError:
     )
 
 
+MORE_FILES = "let the process have more open files: ulimit -n 1024"
+
+
 def cannot_read(name: str, error: OSError) -> RankscopeError:
     message = f"{name} cannot be read: {error.strerror or error}"
+    if error.errno == errno.EMFILE:
+        return UnfinishedError(message, hint=MORE_FILES)
     if error.errno in WRONG_PATHS | NOT_ALLOWED:
         return InputError(message, hint="check its path and permissions")
     return UnfinishedError(message, hint="the file may be fine, but the system could not read it to its end: try again")
@@ -103,6 +108,8 @@ def cannot_read(name: str, error: OSError) -> RankscopeError:
 
 def cannot_write(name: str, error: OSError, *, hint: str = "check path, rights and space") -> RankscopeError:
     message = f"{name} cannot be written: {error.strerror or error}"
+    if error.errno == errno.EMFILE:
+        hint = MORE_FILES
     return (InputError if error.errno in WRONG_PATHS else UnfinishedError)(message, hint=hint)
 
 

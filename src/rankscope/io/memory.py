@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from rankscope.checks import is_whole
-from rankscope.errors import OptionError
+from rankscope.checks import is_number, is_whole
+from rankscope.errors import OptionError, UnfinishedError
+from rankscope.io.addresses import STORES, is_remote
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
 
@@ -40,6 +41,10 @@ SCATTERED_ROW_BYTES = 43
 """What a row takes besides while it is put in order: all rows of a part, or a query's where these lie together."""
 REGROUPED_BYTES = 52 << 20
 """What it takes besides to deal out the rows of a table to files."""
+STORE_CLIENT_BYTES = 56 << 20
+"""What the library takes that reads object stores, with the blocks that it asks for ahead."""
+WEB_CLIENT_BYTES = 12 << 20
+"""What reading from a web server takes besides, likewise."""
 ASIDE_BYTES = 4 << 20
 """What is set aside for hits and for small things, in any case."""
 STAYS_BYTES = 40 << 20
@@ -101,16 +106,27 @@ def memory_of(given: str | int, *, option: str = "memory") -> int:
     n_bytes = -1
     if isinstance(given, str) and (found := _SIZE.fullmatch(given)):
         n_bytes = int(float(found[1]) * 1024 ** _UNITS[found[2].lower()])
-    elif is_whole(given):
+    elif is_whole(given) or (is_number(given) and float(given).is_integer()):
         n_bytes = int(given)
+    is_command = option.startswith("-")
+    shown = f"{option} {given}" if is_command else f"{option} = {given!r}"
+    example = f"{option} 512MB" if is_command else f'{option}="512MB"'
     if n_bytes < 0:
-        raise OptionError(f"{option} = {given!r} is no amount of memory", hint=f'for example {option}="512MB"')
+        raise OptionError(f"{shown} is no amount of memory", hint=f"for example {example}")
     if n_bytes < LEAST_MEMORY:
+        unit = "; a number without a unit is one of bytes" if str(given).strip().isdecimal() else ""
         raise OptionError(
-            f"{option} = {given!r} is too little: Python itself takes about that much",
-            hint=f'give {LEAST_MEMORY >> 20}MB or more, for example {option}="256MB"',
+            f"{shown} is too little: Python itself takes about {LEAST_MEMORY >> 20} MB{unit}",
+            hint=f"give {LEAST_MEMORY >> 20}MB or more, for example {example}",
         )
     return n_bytes
+
+
+def client_bytes(path: str) -> int:
+    """Return what a process takes besides that fetches a file from elsewhere; 0 for a file that is here."""
+    if not is_remote(path):
+        return 0
+    return STORE_CLIENT_BYTES if path.partition("://")[0].lower() in STORES else WEB_CLIENT_BYTES
 
 
 def resident_bytes() -> int:
@@ -201,15 +217,21 @@ def is_held(held: io.BytesIO, chunks: Iterator[bytes], name: str, most_held: Cal
 def copy_rest(file: BinaryIO, chunks: Iterator[bytes], name: str) -> None:
     """Write chunks to a file; those of a stream that never ends do not fill the disk."""
     import shutil
+    import tempfile
 
-    from rankscope.io.source import does_not_end
+    from rankscope.io.limits import in_words
 
     folder = os.path.dirname(file.name)  # noqa: PTH120 (as above)
-    most = file.tell() + shutil.disk_usage(folder).free // 2
+    free = shutil.disk_usage(folder).free
+    most = file.tell() + free // 2
     for chunk in chunks:
         file.write(chunk)
         if file.tell() > most:
-            raise does_not_end(name, file.tell(), f"what {folder} has left")
+            raise UnfinishedError(
+                f"{name} does not end, or is too long to be copied to {tempfile.gettempdir()}: {in_words(file.tell())} "
+                f"have been read, and {in_words(free)} were free there, of which half is left alone",
+                hint=f"{OTHER_FOLDER}, or write it to a file and give that",
+            )
 
 
 def stream_chunks(stream: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:

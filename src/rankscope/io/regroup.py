@@ -7,6 +7,7 @@ comes out the same.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections import deque
@@ -17,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rankscope.errors import InputError, UnfinishedError
+from rankscope.errors import InputError, OptionError, UnfinishedError
 from rankscope.io.addresses import is_remote
 from rankscope.io.ids import shared_hash
 from rankscope.io.limits import cannot_write, in_words, max_line_bytes
@@ -237,6 +238,11 @@ def first_that_returns(places: Iterable[Sequence[str]]) -> tuple[int, str | None
 @contextmanager
 def scratch_folder(n_bytes: int, what: str) -> Iterator[Path]:
     """Give a folder for so many bytes, which is removed in any case; refuse where the disk has no room for them."""
+    wanted = os.environ.get("TMPDIR")
+    if wanted and os.path.abspath(wanted) != os.path.abspath(tempfile.gettempdir()):  # noqa: PTH100 (links stay as named)
+        raise OptionError(
+            f"TMPDIR is {wanted}, where nothing can be written", hint="name a folder that is there and has room"
+        )
     with tempfile.TemporaryDirectory(prefix="rankscope-regroup-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         free = shutil.disk_usage(folder).free

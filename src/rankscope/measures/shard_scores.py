@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from rankscope.align.alignment import check_answered, hits_of
 from rankscope.align.policies import Policies
@@ -15,10 +15,11 @@ from rankscope.arrays import Floats, Ints
 from rankscope.data.loading import ReadOptions, load_qrels
 from rankscope.data.run import Run, raise_duplicate
 from rankscope.data.sources import DictSource
-from rankscope.errors import InputError, MeasureError
-from rankscope.io.shards import Shard
+from rankscope.errors import InputError, MeasureError, OptionError, give_warning
+from rankscope.io.shards import ByteRange, RowGroups, Shard, WholeFile
 from rankscope.light import LightRecord, asdict, replace
 from rankscope.measures.parse import parse_measures
+from rankscope.measures.score_notes import missing_notes, undefined_if_missing, undefined_notes
 from rankscope.measures.scores import QrelsInfo, Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, score_hits, scores_of
 
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 class ShardScores(LightRecord, eq=False):
     """The scores of the queries of one shard, with what is needed to put them together with others; can be pickled."""
 
-    shard: str
-    """What the shard is called in errors."""
+    shard: Shard
+    """Which one it is; as a text, what it is called in errors."""
     measures: tuple[str, ...]
     values: Floats
     """The shard's own judged queries x measures."""
@@ -98,6 +99,8 @@ def score_shard(
     run      RR
     run  0.5000
     """
+    if not isinstance(shard, (ByteRange, WholeFile, RowGroups)):
+        raise OptionError(f"{shard!r} is no shard", hint="shards_of cuts a run into shards")
     decided = policies or Policies()
     judged = load_qrels(qrels, duplicates=decided.duplicates)
     wanted = parse_measures(DEFAULT_MEASURES if measures is None else measures)
@@ -113,7 +116,7 @@ def score_shard(
     own = hits_of(kernel_hits(found, len(judged)), judged, replace(decided, missing="skip"))
     values, _undefined = score_hits(own, wanted, decided)
     names = tuple(measure.name for measure in wanted)
-    return ShardScores(str(shard), names, values, found, decided, digest_of_qrels(judged))
+    return ShardScores(shard, names, values, found, decided, digest_of_qrels(judged))
 
 
 def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | None = None, *, name: str) -> Scores:
@@ -143,12 +146,33 @@ def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | 
     if found.duplicate and decided.duplicates == "error":
         raise_duplicate(*found.duplicate)
     scores = scores_of(hits_of(found, judged, decided), Run(DictSource({}), name=name), measures, decided)
+    notes = [
+        *missing_notes(name, scores.counts.missing, len(judged), decided, undefined_if_missing(scores)),
+        *undefined_notes(scores, measures),
+        *gap_notes(part.shard for part in given),
+    ]
+    give_warning(*notes)
     return Scores(
         (scores,),
+        notes=tuple(notes),
         qrels=QrelsInfo(len(judged), judged.origin),
         policies=decided.as_dict(),
         versions={measure.name: measure.spec.version for measure in measures},
     )
+
+
+def gap_notes(shards: Iterable[Any]) -> Iterator[str]:
+    """Say which bytes of a file nobody has scored, where shards are ranges of it."""
+    ranges: dict[tuple[str, int], list[ByteRange]] = {}
+    for shard in shards:
+        if isinstance(shard, ByteRange) and shard.n_bytes is not None:
+            ranges.setdefault((shard.path, shard.n_bytes), []).append(shard)
+    for (path, n_bytes), own in ranges.items():
+        end = 0
+        for start, next_end in [*sorted((each.start, each.end) for each in own), (n_bytes, n_bytes)]:
+            if start > end:
+                yield f"bytes {end} to {start} of {path} are in no shard that was given"
+            end = max(end, next_end)
 
 
 def check_scored_alike(part: ShardScores, first: ShardScores, policies: Policies, qrels_digest: str) -> None:

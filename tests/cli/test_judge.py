@@ -14,7 +14,7 @@ import rankscope as rs
 from rankscope.cli.judge import ListedTask, is_meant, judged_words
 from rankscope.cli.judge_grade import FileDesk, Grading, keys_of
 from rankscope.judging.records import GradeLabel
-from rankscope.judging.session import PreferenceRequest, open_session
+from rankscope.judging.session import PreferenceRequest, open_session, states_of_raters
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
 
@@ -121,6 +121,38 @@ def test_two_raters_and_their_agreement_in_qrels(clinic, rankscope, grades):
     rows = list(csv.reader((clinic / "book.csv").read_text().splitlines()))
     assert rows[0] == ["query", "docid", "ann", "bo"]
     assert rows[1][2:] == ["1", "3"]
+
+
+def test_who_is_known_only_by_a_file_takes_no_docs_from_those_invited(clinic, rankscope, grades):
+    """24 docs of 12 queries, shared by Ann and Bo."""
+
+    def shares():
+        with open_store(clinic) as store:
+            task = store.tasks.get("t")
+            return {store.raters.get(n).name: state.n for n, state in states_of_raters(store, task).items()}
+
+    create(rankscope)
+    assert rankscope("judge", "invite", "t", "Ann", "Bo").code == 0
+    before = shares()
+    assert sum(before.values()) == 24
+    (clinic / "in.csv").write_text("query,doc,grade,rater\nq00,y,1,Cy\n")
+    assert rankscope("judge", "import", "in.csv", "--task", "t").code == 0
+    (with_q00,) = [name for name, n in shares().items() if n < before.get(name, 0)]
+    assert shares() == {**before, with_q00: before[with_q00] - 1, "Cy": 1}
+    assert "rater 3, Cy: 1 judged, not invited" in rankscope("judge", "show", "t").out
+    invited = rankscope("judge", "invite", "t", "cy")
+    assert invited.out.startswith("rater 3, Cy: ")
+    assert sorted(shares().values()) == [8, 8, 8]
+    assert rankscope("judge", "invite", "t", "Cy").code == 2, "now there is a link"
+
+
+def test_who_is_known_only_by_a_file_judges_in_the_terminal(clinic, rankscope, grades):
+    create(rankscope)
+    (clinic / "in.csv").write_text("query,doc,grade\nq00,y,1\n")
+    assert rankscope("judge", "import", "in.csv", "--task", "t").code == 0
+    shown = " ".join(rankscope("judge", "show", "t").out.split())
+    assert "No rater is left to judge them: `rankscope judge invite 1 NAME` adds one." in shown
+    assert "2 of 24 docs judged" in grades("1", rater="imported").out
 
 
 def test_a_rater_who_is_not_known_is_not_added_by_a_typo(clinic, rankscope, grades):

@@ -127,6 +127,8 @@ class ListedRater(Record):
     judged: int
     seen: str | None
     revoked: str | None
+    invited: bool
+    """Whether there ever was a link; who is known only by a file is asked for nothing more."""
 
 
 class ShownTask(Record, kw_only=True):
@@ -416,7 +418,8 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
     known = store.raters.list(task)
     names = {rater.id: name if rater.name else "" for rater, name in zip(known, named(known), strict=True)}
     raters = tuple(
-        ListedRater(rater.number, names[rater.id], by_rater[rater.key], rater.seen, rater.revoked) for rater in known
+        ListedRater(rater.number, names[rater.id], by_rater[rater.key], rater.seen, rater.revoked, rater.invited)
+        for rater in known
     )
     shown = ShownTask(
         task=listed(store, task),
@@ -469,6 +472,8 @@ def rater_line(rater: ListedRater) -> str:
         if rater.revoked
         else f"last seen {rater.seen[:16].replace('T', ' ')}"
         if rater.seen
+        else "not invited"
+        if not rater.invited
         else "not on the page"
         if rater.judged
         else "not seen yet"

@@ -121,7 +121,7 @@ class TaskItem(Record, kw_only=True):
 
 
 class TaskRater(Record, kw_only=True):
-    """Somebody who judges in a task, known by an invitation; the token itself is not stored."""
+    """Somebody who judges in a task, known by an invitation, whose token itself is not stored, or by a file."""
 
     number: int
     task: int
@@ -131,6 +131,13 @@ class TaskRater(Record, kw_only=True):
     created: str
     seen: str | None = None
     revoked: str | None = None
+    invited: bool = True
+    """Whether there ever was a link; who is known only by what a file says is asked for nothing more."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether this rater gets a share of what is left to judge."""
+        return self.invited and self.revoked is None
 
     @property
     def id(self) -> str:

@@ -670,7 +670,7 @@ def as_of_task(each: SingleJudgment, task: Task, rater: TaskRater) -> SingleJudg
 
 
 def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource]) -> dict[JudgmentSource, TaskRater]:
-    """Return the rater of a task for each who judged; whom it does not have is added, with a link that nobody has.
+    """Return the rater of a task for each who judged; whom it does not have is added, without an invitation.
 
     All are looked for before anybody is added: the id of a new rater may be that of another one in a file. Two of a
     file never become one.
@@ -690,7 +690,7 @@ def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource
         if rater is None:
             check_rater_name(name)
     new = {key_of(source): called(source) for source, rater in found.items() if rater is None}
-    made = {key: store.raters.invite(task, name=name)[0] for key, name in new.items()}
+    made = {key: store.raters.add(task, name=name) for key, name in new.items()}
     return {source: made[key_of(source)] if rater is None else rater for source, rater in found.items()}
 
 
@@ -723,9 +723,11 @@ def rater_of_source(task: Task, known: Sequence[TaskRater], source: JudgmentSour
 
 
 def rater_named(store: Store, task: Task, name: str) -> TaskRater:
-    """Return the rater of a task with this name or id; where there is none, a new one whose link nobody has."""
-    source = JudgmentSource("person", id=name or IMPORTED)
-    return raters_of_sources(store, task, [source])[source]
+    """Return the rater of a task with this name or id, who is to judge; a new one, or one of a file, is invited."""
+    known = rater_of_source(task, store.raters.list(task), JudgmentSource("person", id=name))
+    if known is None or (known.revoked is None and not known.invited):
+        return store.raters.invite(task, name=name if known is None else known.name)[0]
+    return known
 
 
 def raters_called(store: Store, task: Task, name: str) -> list[TaskRater]:

@@ -482,7 +482,7 @@ class TaskWork:
         self.shared = share_out(
             task.plan,
             [item for item in store.tasks.items(task) if not (item.doc and shows_lists)],
-            raters=[rater.number for rater in self.raters if rater.revoked is None],
+            raters=[rater.number for rater in self.raters if rater.is_asked],
             done=self.done,
             in_vain=in_vain,
         )

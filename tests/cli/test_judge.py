@@ -155,6 +155,19 @@ def test_who_is_known_only_by_a_file_judges_in_the_terminal(clinic, rankscope, g
     assert "2 of 24 docs judged" in grades("1", rater="imported").out
 
 
+def test_a_store_that_may_only_be_read_can_be_looked_at(clinic, rankscope, grades, monkeypatch):
+    create(rankscope)
+    grades("2", "x wrong city", "j", "0")
+    monkeypatch.setattr("rankscope.store.store.may_write", lambda _: False)
+    monkeypatch.setattr("rankscope.store.store.is_read_only", lambda _: True)
+    looks = [["list"], ["show", "t"], ["agreement", "t"], ["flags", "t"], ["guideline", "t"]]
+    for words in [*looks, ["export", "said.csv", "--task", "t"]]:
+        shown = rankscope("judge", *words)
+        assert shown.code == 0, (words, shown.err)
+    refused = rankscope("judge", "invite", "t", "Bo")
+    assert (refused.code, "cannot be written: its file system is read-only" in refused.err) == (3, True)
+
+
 def test_a_rater_who_is_not_known_is_not_added_by_a_typo(clinic, rankscope, grades):
     create(rankscope)
     rankscope("judge", "invite", "t", "Jörg")

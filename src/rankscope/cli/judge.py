@@ -96,6 +96,8 @@ OF_ACTIONS: dict[str, tuple[str, ...]] = {
 }
 """The actions that an option has a meaning for."""
 
+LOOKING = ("list", "show", "agreement", "flags", "export")
+"""The actions that only read."""
 WITH_FORMAT = ("list", "show", "agreement", "flags")
 
 
@@ -224,11 +226,16 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "grade" and args.names and looks_like_a_file(args.names[0]):
         grade_file(args)
         return FINE
-    from rankscope.store import open_store
+    from rankscope.store import open_store, open_to_look
 
-    with open_store(args.store) as store:
+    with open_to_look(args.store) if only_looks(args) else open_store(args.store) as store:
         ACTIONS[args.action](args, store)
     return FINE
+
+
+def only_looks(args: argparse.Namespace) -> bool:
+    """Tell whether an action keeps nothing, so that a store will do that may only be read."""
+    return args.action in LOOKING or (args.action == "guideline" and len(args.names) < 2)
 
 
 def check_output(args: argparse.Namespace) -> None:

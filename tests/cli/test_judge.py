@@ -14,7 +14,7 @@ import rankscope as rs
 from rankscope.cli.judge import ListedTask, is_meant, judged_words
 from rankscope.cli.judge_grade import FileDesk, Grading, keys_of
 from rankscope.judging.records import GradeLabel
-from rankscope.judging.session import PreferenceRequest, open_session, states_of_raters
+from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, session_of, states_of_raters
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
 
@@ -166,6 +166,50 @@ def test_a_store_that_may_only_be_read_can_be_looked_at(clinic, rankscope, grade
         assert shown.code == 0, (words, shown.err)
     refused = rankscope("judge", "invite", "t", "Bo")
     assert (refused.code, "cannot be written: its file system is read-only" in refused.err) == (3, True)
+
+
+def test_the_terminal_sees_what_the_page_judges_meanwhile(clinic, rankscope, monkeypatch):
+    """Ann judges all 24 docs on the page while the terminal shows her the first."""
+    create(rankscope)
+    rankscope("judge", "invite", "t", "Ann")
+
+    class Typed(io.StringIO):
+        def __iter__(self):
+            with open_store(clinic) as store:
+                task = store.tasks.get("t")
+                ann = session_of(store, task, store.raters.list(task)[0])
+                for item in ann.state().items:
+                    said = SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=item.doc, grade=1.0)
+                    assert ann.save(said).status == "ok"
+            yield "2\n"
+
+    monkeypatch.setattr("sys.stdin", Typed())
+    done = rankscope("judge", "grade", "t", "--rater", "Ann")
+    assert "Something else was saved meanwhile" in done.out
+    assert done.out.count("0 of 24 docs judged") == 1
+    assert "24 of 24 docs judged" in done.out
+
+
+def test_a_table_without_rows_is_refused(clinic, rankscope, grades):
+    (clinic / "empty.csv").write_text("query,doc,grade\n")
+    refused = grades("1", what="empty.csv", rater="")
+    assert (refused.code, "empty.csv holds no doc to judge" in refused.err) == (2, True)
+
+
+def test_names_of_raters_stand_in_messages(clinic, rankscope, grades):
+    create(rankscope)
+    grades("2", rater="Dan")
+    refused = rankscope("judge", "qrels", "t", "--rule", "dawid-skene")
+    assert (refused.code, "but Dan has 1" in " ".join(refused.err.split())) == (2, True)
+    rankscope("judge", "forget", "t", "Dan")
+    assert "  rater 1 (name taken away): 1 judged, revoked" in rankscope("judge", "show", "t").out
+
+
+def test_judgments_that_overlap_are_told_so_that_nobody_adds_them_up(clinic, rankscope):
+    create(rankscope)
+    (clinic / "in.csv").write_text("query,doc,grade,flag\nq00,y,1,yes\nq00,z,2,\n")
+    taken = rankscope("judge", "import", "in.csv", "--task", "t")
+    assert taken.out == "in.csv (table): 2 judgments (with 2 grades, 1 flag), 2 of them new\n"
 
 
 def test_a_rater_who_is_not_known_is_not_added_by_a_typo(clinic, rankscope, grades):
@@ -451,7 +495,7 @@ def test_import_into_a_task(clinic, rankscope):
     (clinic / "in.txt").write_text("q00 0 y 2\nq00 0 x 1\n")
     taken = rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "old book")
     assert taken.out == (
-        "in.txt (qrels): 1 judgment (1 grade), 1 of them new\n  note: 1 judgment of docs outside the task left out\n"
+        "in.txt (qrels): 1 judgment (with 1 grade), 1 of them new\n  note: 1 judgment of docs outside the task left out\n"
     )
     assert "0 of them new" in rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "old book").out
 
@@ -544,7 +588,7 @@ def test_labels_of_a_model_are_taken_in_and_audited(clinic, rankscope):
     taken = rankscope("judge", "import", "model.jsonl")
     assert taken.code == 0, taken.err
     assert taken.out == (
-        "model.jsonl (judgments): 36 judgments (36 grades), 36 of them new\n"
+        "model.jsonl (judgments): 36 judgments (with 36 grades), 36 of them new\n"
         "labels of a model: --judge-qrels 'gpt 5' audits them\n"
     )
     made = rankscope("judge", "create", "a", "old", "new", "-m", "P@2", "--pool", "audit", "--judge-qrels", "gpt 5")

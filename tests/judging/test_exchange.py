@@ -413,6 +413,14 @@ def test_a_file_whose_judgments_were_replaced_says_that_they_do_not_hold(store, 
     assert grades_in(store, task) == {("q1", "d1"): 2.0, ("q2", "d1"): 2.0}
 
 
+def test_an_error_of_a_line_has_one_colon_after_its_place(store, task, tmp_path):
+    path = tmp_path / "alien.jsonl"
+    path.write_text('{"query": "q1", "doc": "d1", "grade": 1, "source": {"kind": "alien"}}\n')
+    with pytest.raises(OptionError, match=r"alien\.jsonl:1: source\.kind: ") as said:
+        import_judgments(store, path, collection="c", task=task)
+    assert ": :" not in str(said.value)
+
+
 def test_a_rater_called_as_a_column_of_quepid_is_refused(store, task, tmp_path):
     (tmp_path / "in.txt").write_text("q1 0 d1 2\n")
     import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Rating")
@@ -572,7 +580,7 @@ def test_preferences_of_other_lists_and_of_no_task_are_said(tmp_path):
     ("row", "problem"),
     [
         ("q00,old,new,3", "its value 3 is not one of"),
-        ("q00,old,new,0.5", "preference"),
+        ("q00,old,new,0.5", "csv:3: preference is 0.5"),
         ("q00,old,new,", "its value is None, and its status ok"),
         ("q00,old,old,1", "the same list twice"),
         ("q00,old,,1", "fewer than two lists"),

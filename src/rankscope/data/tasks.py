@@ -150,11 +150,16 @@ class TaskRater(Record, kw_only=True):
         return f'person "{self.id}"'
 
 
+def name_of_forgotten(number: int) -> str:
+    """Return what a rater is called whose name was taken away, or is not known."""
+    return f"rater {number}"
+
+
 def names_of_raters(raters: Iterable[TaskRater], *, taken: Iterable[str] = ()) -> dict[str, str]:
     """Return what people read instead of the ids of raters: names, no two of them alike, nor like one that is taken."""
     used, names = set(taken), dict[str, str]()
     for rater in raters:
-        name = wanted = rater.name or f"rater {rater.number}"
+        name = wanted = rater.name or name_of_forgotten(rater.number)
         n = 1
         while name in used:
             n += 1

@@ -56,7 +56,7 @@ def is_preference(row: Mapping[str, Any]) -> bool:
 
 def preference_line(record: Mapping[str, Any], *, where: str) -> PreferenceLine:
     """Return a row of a file as a preference; what cannot be one is an error with its place."""
-    line = from_builtins(PreferenceLine, dict(record), where=f"{where}: ")
+    line = from_builtins(PreferenceLine, dict(record), where=where)
     if problem := preference_problem(as_preference(line, task="", rater="")):
         raise FormatError(f"{where}: {problem}", hint="docs/formats.md says what a preference holds")
     if len(line.note) > LONGEST_NOTE:

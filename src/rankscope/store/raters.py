@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankscope.data.tasks import Task, TaskRater
+from rankscope.data.tasks import Task, TaskRater, name_of_forgotten
 from rankscope.errors import OptionError, UnknownNameError
 from rankscope.records import replace
 from rankscope.store.schema import rater as rater_table
@@ -119,7 +119,9 @@ class RaterTable:
         """Replace the name of a rater by a pseudonym, and end the invitation; judgments stay."""
         if pseudonym:
             check_rater_name(pseudonym)
-        return self._change(number, name=pseudonym or f"rater {number}", token_sha256=None, revoked=self.store.clock())
+        return self._change(
+            number, name=pseudonym or name_of_forgotten(number), token_sha256=None, revoked=self.store.clock()
+        )
 
     def seen(self, rater: TaskRater) -> TaskRater:
         """Note that a rater is there, once a minute."""

@@ -14,7 +14,7 @@ import rankscope as rs
 from rankscope.cli.judge import ListedTask, is_meant, judged_words
 from rankscope.cli.judge_grade import FileDesk, Grading, keys_of
 from rankscope.judging.records import GradeLabel
-from rankscope.judging.session import PreferenceRequest, open_session
+from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, session_of, states_of_raters
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
 
@@ -121,6 +121,95 @@ def test_two_raters_and_their_agreement_in_qrels(clinic, rankscope, grades):
     rows = list(csv.reader((clinic / "book.csv").read_text().splitlines()))
     assert rows[0] == ["query", "docid", "ann", "bo"]
     assert rows[1][2:] == ["1", "3"]
+
+
+def test_who_is_known_only_by_a_file_takes_no_docs_from_those_invited(clinic, rankscope, grades):
+    """24 docs of 12 queries, shared by Ann and Bo."""
+
+    def shares():
+        with open_store(clinic) as store:
+            task = store.tasks.get("t")
+            return {store.raters.get(n).name: state.n for n, state in states_of_raters(store, task).items()}
+
+    create(rankscope)
+    assert rankscope("judge", "invite", "t", "Ann", "Bo").code == 0
+    before = shares()
+    assert sum(before.values()) == 24
+    (clinic / "in.csv").write_text("query,doc,grade,rater\nq00,y,1,Cy\n")
+    assert rankscope("judge", "import", "in.csv", "--task", "t").code == 0
+    (with_q00,) = [name for name, n in shares().items() if n < before.get(name, 0)]
+    assert shares() == {**before, with_q00: before[with_q00] - 1, "Cy": 1}
+    assert "rater 3, Cy: 1 judged, not invited" in rankscope("judge", "show", "t").out
+    invited = rankscope("judge", "invite", "t", "cy")
+    assert invited.out.startswith("rater 3, Cy: ")
+    assert sorted(shares().values()) == [8, 8, 8]
+    assert rankscope("judge", "invite", "t", "Cy").code == 2, "now there is a link"
+
+
+def test_who_is_known_only_by_a_file_judges_in_the_terminal(clinic, rankscope, grades):
+    create(rankscope)
+    (clinic / "in.csv").write_text("query,doc,grade\nq00,y,1\n")
+    assert rankscope("judge", "import", "in.csv", "--task", "t").code == 0
+    shown = " ".join(rankscope("judge", "show", "t").out.split())
+    assert "No rater is left to judge them: `rankscope judge invite 1 NAME` adds one." in shown
+    assert "2 of 24 docs judged" in grades("1", rater="imported").out
+
+
+def test_a_store_that_may_only_be_read_can_be_looked_at(clinic, rankscope, grades, monkeypatch):
+    create(rankscope)
+    grades("2", "x wrong city", "j", "0")
+    monkeypatch.setattr("rankscope.store.store.may_write", lambda _: False)
+    monkeypatch.setattr("rankscope.store.store.is_read_only", lambda _: True)
+    looks = [["list"], ["show", "t"], ["agreement", "t"], ["flags", "t"], ["guideline", "t"]]
+    for words in [*looks, ["export", "said.csv", "--task", "t"]]:
+        shown = rankscope("judge", *words)
+        assert shown.code == 0, (words, shown.err)
+    refused = rankscope("judge", "invite", "t", "Bo")
+    assert (refused.code, "cannot be written: its file system is read-only" in refused.err) == (3, True)
+
+
+def test_the_terminal_sees_what_the_page_judges_meanwhile(clinic, rankscope, monkeypatch):
+    """Ann judges all 24 docs on the page while the terminal shows her the first."""
+    create(rankscope)
+    rankscope("judge", "invite", "t", "Ann")
+
+    class Typed(io.StringIO):
+        def __iter__(self):
+            with open_store(clinic) as store:
+                task = store.tasks.get("t")
+                ann = session_of(store, task, store.raters.list(task)[0])
+                for item in ann.state().items:
+                    said = SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=item.doc, grade=1.0)
+                    assert ann.save(said).status == "ok"
+            yield "2\n"
+
+    monkeypatch.setattr("sys.stdin", Typed())
+    done = rankscope("judge", "grade", "t", "--rater", "Ann")
+    assert "Something else was saved meanwhile" in done.out
+    assert done.out.count("0 of 24 docs judged") == 1
+    assert "24 of 24 docs judged" in done.out
+
+
+def test_a_table_without_rows_is_refused(clinic, rankscope, grades):
+    (clinic / "empty.csv").write_text("query,doc,grade\n")
+    refused = grades("1", what="empty.csv", rater="")
+    assert (refused.code, "empty.csv holds no doc to judge" in refused.err) == (2, True)
+
+
+def test_names_of_raters_stand_in_messages(clinic, rankscope, grades):
+    create(rankscope)
+    grades("2", rater="Dan")
+    refused = rankscope("judge", "qrels", "t", "--rule", "dawid-skene")
+    assert (refused.code, "but Dan has 1" in " ".join(refused.err.split())) == (2, True)
+    rankscope("judge", "forget", "t", "Dan")
+    assert "  rater 1 (name taken away): 1 judged, revoked" in rankscope("judge", "show", "t").out
+
+
+def test_judgments_that_overlap_are_told_so_that_nobody_adds_them_up(clinic, rankscope):
+    create(rankscope)
+    (clinic / "in.csv").write_text("query,doc,grade,flag\nq00,y,1,yes\nq00,z,2,\n")
+    taken = rankscope("judge", "import", "in.csv", "--task", "t")
+    assert taken.out == "in.csv (table): 2 judgments (with 2 grades, 1 flag), 2 of them new\n"
 
 
 def test_a_rater_who_is_not_known_is_not_added_by_a_typo(clinic, rankscope, grades):
@@ -406,7 +495,7 @@ def test_import_into_a_task(clinic, rankscope):
     (clinic / "in.txt").write_text("q00 0 y 2\nq00 0 x 1\n")
     taken = rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "old book")
     assert taken.out == (
-        "in.txt (qrels): 1 judgment (1 grade), 1 of them new\n  note: 1 judgment of docs outside the task left out\n"
+        "in.txt (qrels): 1 judgment (with 1 grade), 1 of them new\n  note: 1 judgment of docs outside the task left out\n"
     )
     assert "0 of them new" in rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "old book").out
 
@@ -499,7 +588,7 @@ def test_labels_of_a_model_are_taken_in_and_audited(clinic, rankscope):
     taken = rankscope("judge", "import", "model.jsonl")
     assert taken.code == 0, taken.err
     assert taken.out == (
-        "model.jsonl (judgments): 36 judgments (36 grades), 36 of them new\n"
+        "model.jsonl (judgments): 36 judgments (with 36 grades), 36 of them new\n"
         "labels of a model: --judge-qrels 'gpt 5' audits them\n"
     )
     made = rankscope("judge", "create", "a", "old", "new", "-m", "P@2", "--pool", "audit", "--judge-qrels", "gpt 5")

@@ -12,8 +12,10 @@ from rankscope.judging.agreement import AgreementReport, CountOf, agreement_of, 
 from rankscope.judging.settling import settling_of
 from rankscope.judging.tasks import change_guideline
 from rankscope.records import replace
+from rankscope.report.agreement import agreement_report
+from rankscope.report.render import render
 from rankscope.store.schema import rater as rater_table
-from small_task import GUIDELINE, small_task
+from small_task import GUIDELINE, SmallTask, small_task
 
 TRUE = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
 TURNED = {"d0": 0, "d1": 0, "d2": 1, "d3": 3}
@@ -205,7 +207,8 @@ def test_what_is_remarked_on_raters(tmp_path):
     assert cy.remarks[0] == "differs from the rest"
     assert cy.remarks[-3:] == ("fast", "differs from earlier answers of their own", "misses gold docs")
     assert ada.median_seconds == 9
-    assert any(each.startswith("cy: ") for each in found.details)
+    (said,) = [each for each in found.details if each.startswith("cy differs from the rest, ")]
+    assert said.endswith("judges fast, differs from earlier answers of their own and misses gold docs.")
 
 
 def test_who_can_hardly_have_read_is_very_fast_also_beside_others_like_that(tmp_path):
@@ -226,6 +229,63 @@ def test_docs_shown_a_second_time_are_no_grades(tmp_path):
         found = agreement_of(made.store, made.task)
     assert found.n_grades == 48
     assert found.raters[0].own == CountOf(0, 1)
+
+
+def test_one_rater_of_all_docs_has_the_numbers_of_all_raters(tmp_path):
+    """A sample has docs of 11 of 20 queries, on which new is ahead; the others count as no difference for both."""
+    with small_task(tmp_path, n_queries=20) as whole:
+        items = [item for item in whole.store.tasks.items(whole.task) if item.query < "q11"]
+        plan = replace(whole.task.plan, pool="sample")
+        guideline = whole.store.judgments.add_guideline(GUIDELINE)
+        task = whole.store.tasks.add("part", collection="doctors", plan=plan, guideline=guideline, items=items)
+        made = SmallTask(whole.store, task)
+        made.grade("dan", lambda query, doc: 3 - int(doc[1]) if query != "q00" else None)
+        (some,) = agreement_of(made.store, made.task).verdicts.pairs
+        made.grade("dan", lambda query, doc: 3 - int(doc[1]) if query == "q00" else None)
+        (pair,) = agreement_of(made.store, made.task).verdicts.pairs
+    main, (dan,) = pair.main, pair.lines
+    assert (main.n_queries, dan.n_queries) == (20, 20)
+    assert (dan.delta, dan.low, dan.high, dan.code) == (main.delta, main.low, main.high, main.code)
+    assert (some.main.n_queries, some.lines[0].n_queries) == (20, 19)  # of q00 nothing is known by dan's grades
+
+
+def test_before_anybody_has_graded_the_verdict_rests_on_what_was_known(tmp_path):
+    known = {f"q{i:02}": {"d0": 3.0, "d3": 0.0} for i in range(12)}
+    with small_task(tmp_path, known=known) as made:
+        found = agreement_of(made.store, made.task)
+        state = settling_of(made.store, made.task)
+    assert [pair.code for pair in state.pairs] == ["better"]
+    assert "No rater has graded yet: the verdict of `judge show` rests on the qrels doctors." in found.details
+    assert not any("there is no verdict" in each for each in found.details)
+
+
+def test_ties_of_systems_are_seen_in_their_order(tmp_path):
+    """Two of three systems have the same first doc, so that nDCG@1 is the same; bo finds that of the third better."""
+    lists = {"old": ("d3", "d2"), "mid": ("d0", "d2"), "new": ("d0", "d1")}
+    with small_task(tmp_path, lists=lists, measure="nDCG@1", k=2) as made:
+        made.grade("ada", {"d0": 3, "d1": 0, "d2": 0, "d3": 0})
+        made.grade("bo", {"d0": 1, "d1": 0, "d2": 0, "d3": 3})
+        found = agreement_of(made.store, made.task)
+    orders = {each.name: each.places for each in found.verdicts.orders}
+    assert orders["ada"] == (("mid", "new"), ("old",))
+    assert orders["bo"] == (("old",), ("mid", "new"))
+    text = render(agreement_report(found), "markdown")
+    assert "mid = new, old" in text
+    assert "a = b: both have the same mean" in text
+
+
+def test_a_remark_on_a_rater_is_a_sentence(tmp_path):
+    """Bo gives each of 48 docs a grade or two more than ada."""
+    with small_task(tmp_path) as made:
+        made.grade("ada", {"d0": 1, "d1": 0, "d2": 1, "d3": 0})
+        made.grade("bo", lambda query, doc: {"d0": 2, "d1": 1, "d2": 2, "d3": 1}[doc] + int(query[1:]) % 2)
+        found = agreement_of(made.store, made.task)
+    said = {each.name: each.remarks for each in found.raters}
+    assert ("kind" in said["bo"], "strict" in said["ada"]) == (True, True)
+    text = " ".join(found.details)
+    assert "grades higher than the others" in text
+    assert "grades lower than the others" in text
+    assert "kind." not in text
 
 
 def test_order_of_three_systems_under_each_rater(tmp_path):

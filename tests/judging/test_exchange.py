@@ -379,6 +379,48 @@ def test_a_second_choice_for_a_query_is_said(store, task, tmp_path):
     assert chosen == ["d2"]
 
 
+def test_who_returns_to_an_earlier_answer_has_the_last_one(store, task, tmp_path):
+    path = tmp_path / "in.csv"
+    rows = ["q1,d1,1,", "q1,d1,2,", "q1,d1,1,", "q1,d1,1,", "q2,d1,,yes", "q2,d2,,yes", "q2,d1,,yes"]
+    path.write_text("\n".join(["query,doc,grade,choice", *rows]))
+    first = tmp_path / "first.csv"
+    first.write_text("query,doc,grade,choice\nq1,d1,1,\n")
+    import_judgments(store, first, collection="c", task=task, rater="Ann")
+    taken = import_judgments(store, path, collection="c", task=task, rater="Ann")
+    assert (taken.n, taken.n_new) == (6, 5)  # the fourth row repeats the third, and the first was there
+    held = {(each.judgment.query, each.judgment.doc, each.judgment.grade) for each in store.judgments.current("c")}
+    assert held == {("q1", "d1", 1.0), ("q2", "d1", None)}
+    again = import_judgments(store, path, collection="c", task=task, rater="Ann")
+    assert (again.n_new, [note for note in again.notes if "replaced" in note]) == (0, [])
+    outside = import_judgments(store, path, collection="c", rater="Ann")
+    assert (outside.n, outside.n_new) == (6, 6)
+    held = {each.judgment.grade for each in store.judgments.current("c") if each.judgment.task is None}
+    assert held == {1.0, None}
+
+
+def test_a_file_whose_judgments_were_replaced_says_that_they_do_not_hold(store, task, tmp_path):
+    for name, rows in {"f1": "q1,d1,1\nq2,d1,2\n", "f2": "q1,d1,2\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(f"query,doc,grade\n{rows}")
+        taken = import_judgments(store, tmp_path / f"{name}.csv", collection="c", task=task, format="table")
+        assert taken.notes == ()
+    again = import_judgments(store, tmp_path / "f1.csv", collection="c", task=task, format="table")
+    assert (again.n, again.n_new) == (2, 0)
+    (note,) = again.notes
+    assert note == (
+        "1 judgment was taken in before and has been replaced since: what came later holds; a time in the column `at` "
+        "tells it from the earlier ones"
+    )
+    assert grades_in(store, task) == {("q1", "d1"): 2.0, ("q2", "d1"): 2.0}
+
+
+def test_an_error_of_a_line_has_one_colon_after_its_place(store, task, tmp_path):
+    path = tmp_path / "alien.jsonl"
+    path.write_text('{"query": "q1", "doc": "d1", "grade": 1, "source": {"kind": "alien"}}\n')
+    with pytest.raises(OptionError, match=r"alien\.jsonl:1: source\.kind: ") as said:
+        import_judgments(store, path, collection="c", task=task)
+    assert ": :" not in str(said.value)
+
+
 def test_a_rater_called_as_a_column_of_quepid_is_refused(store, task, tmp_path):
     (tmp_path / "in.txt").write_text("q1 0 d1 2\n")
     import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="Rating")
@@ -500,6 +542,24 @@ def test_preferences_go_out_and_come_back_the_same(tmp_path, form):
         assert len(second.store.preferences.list()) == 30
 
 
+def test_the_last_of_several_preferences_holds_and_an_earlier_file_says_that_it_does_not(tmp_path):
+    head = "query,left,right,preference,rater"
+    (tmp_path / "a.csv").write_text(f"{head}\nq00,old,new,1,Ann\nq00,old,new,-1,Ann\nq00,old,new,1,Ann\n")
+    (tmp_path / "b.csv").write_text(f"{head}\nq00,old,new,2,Ann\n")
+    with five_raters(tmp_path / "first", mode="lists") as made:
+        given = {"collection": "doctors", "task": made.task}
+        assert import_judgments(made.store, tmp_path / "a.csv", **given).n_new == 3
+        assert [each.preference.value for each in made.store.preferences.current()] == [1]
+        assert import_judgments(made.store, tmp_path / "b.csv", **given).notes == ()
+        again = import_judgments(made.store, tmp_path / "a.csv", **given)
+        assert again.n_new == 0
+        assert again.notes[-1] == (
+            "1 preference was taken in before and has been replaced since: what came later holds; a time in the "
+            "column `at` tells it from the earlier ones"
+        )
+        assert [each.preference.value for each in made.store.preferences.current()] == [2]
+
+
 def test_preferences_of_other_lists_and_of_no_task_are_said(tmp_path):
     path = tmp_path / "said.csv"
     path.write_text("query,left,right,preference,rater\nq00,old,new,2,Ann\nq00,old,newer,1,Ann\nq99,old,new,1,Ann\n")
@@ -520,7 +580,7 @@ def test_preferences_of_other_lists_and_of_no_task_are_said(tmp_path):
     ("row", "problem"),
     [
         ("q00,old,new,3", "its value 3 is not one of"),
-        ("q00,old,new,0.5", "preference"),
+        ("q00,old,new,0.5", "csv:3: preference is 0.5"),
         ("q00,old,new,", "its value is None, and its status ok"),
         ("q00,old,old,1", "the same list twice"),
         ("q00,old,,1", "fewer than two lists"),

@@ -272,6 +272,19 @@ def test_flags_count_as_far_down_as_the_task_takes_docs(tmp_path):
     assert "12 flags are of docs that no system has so far up." in text
 
 
+def test_of_one_rank_and_of_once(tmp_path):
+    with small_task(tmp_path, lists={"old": ("a", "b"), "new": ("b", "a")}, k=1, n_queries=3, mode="lists") as made:
+        for query, value in (("q00", 1), ("q01", -1), ("q02", -2)):
+            made.prefer("ada", query, "old", "new", value)
+        made.prefer("ada", "q00", "new", "old", 0, again=True)
+        made.say("ada", "q00", "a", flag=True)
+        text = " ".join(render(opinions_report(opinions_of(made.store, made.task)), "markdown").split())
+    assert "Flags count for a system at rank 1, of which" in text
+    assert "The list on the left was named 2 times, the one on the right once." in text
+    assert "every time that two lists were shown counts once: 4 times, of which 1 again with sides swapped" in text
+    assert "Shown again with sides swapped: 0 of 1 comparison got the same answer" in text
+
+
 def test_docs_that_were_named_have_the_ranks_of_the_whole_lists(tmp_path):
     """A doc that somebody adds to a task has its rank in the runs, however few docs the task takes of each."""
     with small_task(tmp_path, lists={"old": ("a", "b", "e"), "new": ("e", "c", "d")}, k=1, n_queries=1) as made:

@@ -221,7 +221,7 @@ def test_lists_of_another_rater_are_refused(store):
     (query, _), *_ = pairs_of(bo)
     assert query not in dict(pairs_of(ada))
     said = PreferenceRequest(uuid=str(uuid.uuid4()), query=query, left=0, right=1, value=1)
-    assert ada.save_preference(said).reason == "This doc is not among yours: it is for another rater."
+    assert ada.save_preference(said).reason == "These lists are not among yours: they are for another rater."
     assert graded(ada, query, LISTS["alpha-system"][query][0], flag=True).status == "refused"
     assert bo.save_preference(said).status == "ok"
 

@@ -15,9 +15,11 @@ from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.judging.rater_view import SaveRequest
 from rankscope.judging.session import session_of
 from rankscope.judging.settling import order_for, over_all, people_say, settle, settle_audit
+from rankscope.judging.settling_state import left_words
 from rankscope.judging.settling_watch import SettlingWatch
 from rankscope.judging.tasks import create_task
 from rankscope.judging.worst_case import ComparedRuns, KnownGrades
+from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
 
 SCALE = (0.0, 1.0, 2.0, 3.0)
@@ -215,7 +217,8 @@ def test_about_how_many_lies_between_one_and_all():
     assert state.n_open == 10
     assert 0 < state.n_about <= 10
     assert state.n_about % 2 == 0  # whole queries of two docs
-    assert "graded like those so far" in state.words
+    assert "do if they are graded like those so far" in state.words
+    assert left_words(replace(state, n_about=1)).endswith("about 1 does if it is graded like those so far.")
 
 
 def audit_items(queries):

@@ -187,6 +187,24 @@ def test_a_grade_below_0_is_refused(store):
     assert store.tasks.list() == ()
 
 
+FROM_1 = "## Scale\n- 1 no\n- 2 perhaps\n- 3 yes\n"
+
+
+@pytest.mark.parametrize("measure", ["P@2", "R@2", "RR@2", "AP@2", "P(rel=1)@2", "nDCG(gain=binary)@2"])
+def test_a_scale_whose_lowest_grade_is_relevant_is_refused(store, measure):
+    with pytest.raises(InputError, match="the lowest grade of the guideline is 1: every doc would be relevant") as said:
+        create_task(store, "t", TaskPlan(measure=measure), runs=list(LISTS), guideline=FROM_1)
+    assert "grades begin at 0; give the lowest one 0" in said.value.hint
+    assert "rel=2" in said.value.hint
+    assert store.tasks.list() == ()
+
+
+def test_a_scale_from_1_on_is_taken_where_a_measure_says_what_is_relevant_or_reads_grades(store):
+    for measure in ("P(rel=2)@2", "nDCG@2"):
+        create_task(store, measure, TaskPlan(measure=measure), runs=list(LISTS), guideline=FROM_1)
+    assert rs.settling_of(store, stored_before(store, "P@2", FROM_1)).stage != "settled"
+
+
 def stored_before(store, measure, guideline):
     """Return a task of a store in which no scale was refused."""
     plan = small_task(store, "now", k=2, measure="nDCG@2").plan

@@ -279,7 +279,7 @@ def test_a_read_only_file_system_can_be_looked_at(read_only_folder, capsys):
     make_read_only()
     for words in (
         ["history"], ["history", "-m", "AP"], ["history", "diff", "1", "2"], ["history", "show", "1"],
-        ["history", "tag"], ["rescore", "-m", "RR@5"], ["leaderboard"], ["store", "check"],
+        ["history", "tag"], ["rescore", "-m", "RR@5"], ["leaderboard"], ["store", "check"], ["judge", "list"],
         ["rescore", "--qrels", str(labels), "-m", "RR@5"],
     ):  # fmt: skip
         assert main([*words, "--store", str(path)]) == 0, (words, capsys.readouterr().err)

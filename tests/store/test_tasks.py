@@ -220,6 +220,21 @@ def test_runs_and_labels_of_a_task_have_other_numbers_elsewhere(tmp_path):
         assert new.tasks.get("hearts").plan.runs == (numbers[digests[1]], numbers[digests[3]]) == (2, 4)
 
 
+def test_an_export_says_who_was_invited(tmp_path):
+    with open_store(tmp_path / "first.db", create=True) as first:
+        task = add_task(first)
+        first.raters.invite(task, name="Ada")
+        first.raters.add(task, name="Bo")
+        assert [each.is_asked for each in first.raters.list(task)] == [True, False]
+        export_store(first, tmp_path / "kept")
+    with open_store(tmp_path / "second.db", create=True) as second:
+        import_export(second, tmp_path / "kept")
+        task = second.tasks.get("1")
+        assert [(each.name, each.is_asked) for each in second.raters.list(task)] == [("Ada", True), ("Bo", False)]
+        bo, _ = second.raters.invite(task, name="bo")
+        assert (bo.number, bo.name, bo.is_asked) == (2, "Bo", True)
+
+
 def test_a_store_with_another_task_of_that_number_stays_as_it_is(tmp_path):
     with open_store(tmp_path / "a.db", create=True) as store, open_store(tmp_path / "b.db", create=True) as new:
         fill_judging(store)

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import WIDTH, show
+from rankscope.data.tasks import name_of_forgotten
 from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
 from rankscope.io.addresses import shown_url
 from rankscope.io.files import read_text
@@ -96,6 +97,8 @@ OF_ACTIONS: dict[str, tuple[str, ...]] = {
 }
 """The actions that an option has a meaning for."""
 
+LOOKING = ("list", "show", "agreement", "flags", "export")
+"""The actions that only read."""
 WITH_FORMAT = ("list", "show", "agreement", "flags")
 
 
@@ -127,6 +130,8 @@ class ListedRater(Record):
     judged: int
     seen: str | None
     revoked: str | None
+    invited: bool
+    """Whether there ever was a link; who is known only by a file is asked for nothing more."""
 
 
 class ShownTask(Record, kw_only=True):
@@ -222,11 +227,16 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "grade" and args.names and looks_like_a_file(args.names[0]):
         grade_file(args)
         return FINE
-    from rankscope.store import open_store
+    from rankscope.store import open_store, open_to_look
 
-    with open_store(args.store) as store:
+    with open_to_look(args.store) if only_looks(args) else open_store(args.store) as store:
         ACTIONS[args.action](args, store)
     return FINE
+
+
+def only_looks(args: argparse.Namespace) -> bool:
+    """Tell whether an action keeps nothing, so that a store will do that may only be read."""
+    return args.action in LOOKING or (args.action == "guideline" and len(args.names) < 2)
 
 
 def check_output(args: argparse.Namespace) -> None:
@@ -416,7 +426,8 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
     known = store.raters.list(task)
     names = {rater.id: name if rater.name else "" for rater, name in zip(known, named(known), strict=True)}
     raters = tuple(
-        ListedRater(rater.number, names[rater.id], by_rater[rater.key], rater.seen, rater.revoked) for rater in known
+        ListedRater(rater.number, names[rater.id], by_rater[rater.key], rater.seen, rater.revoked, rater.invited)
+        for rater in known
     )
     shown = ShownTask(
         task=listed(store, task),
@@ -469,11 +480,20 @@ def rater_line(rater: ListedRater) -> str:
         if rater.revoked
         else f"last seen {rater.seen[:16].replace('T', ' ')}"
         if rater.seen
+        else "not invited"
+        if not rater.invited
         else "not on the page"
         if rater.judged
         else "not seen yet"
     )
-    return f"  rater {rater.number}, {rater.name or 'no name yet'}: {rater.judged:,} judged, {when}"
+    return f"  {rater_words(rater.number, rater.name)}: {rater.judged:,} judged, {when}"
+
+
+def rater_words(number: int, name: str) -> str:
+    """Return the number of a rater with the name; one whose name was taken away is called by the number alone."""
+    if name == name_of_forgotten(number):
+        return f"{name} (name taken away)"
+    return f"rater {number}, {name or 'no name yet'}"
 
 
 def invite(args: argparse.Namespace, store: Store) -> None:
@@ -497,7 +517,7 @@ def check_url(args: argparse.Namespace) -> None:
 
 def show_link(args: argparse.Namespace, rater: TaskRater, token: str) -> None:
     base = (args.url or "").rstrip("/")
-    show(f"rater {rater.number}, {rater.name or 'no name yet'}: {base}/judge/start?invite={token}")
+    show(f"{rater_words(rater.number, rater.name)}: {base}/judge/start?invite={token}")
 
 
 def renew(args: argparse.Namespace, store: Store) -> None:
@@ -554,7 +574,7 @@ def revoke(args: argparse.Namespace, store: Store) -> None:
     task = task_of(args, store)
     for each in named_raters(args, store, task):
         rater = store.raters.revoke(each.number)
-        show(f"rater {rater.number}, {rater.name or 'no name'}: revoked; what was judged stays")
+        show(f"{rater_words(rater.number, rater.name)}: revoked; what was judged stays")
 
 
 def stop(args: argparse.Namespace, store: Store) -> None:
@@ -730,7 +750,9 @@ def take_in_file(args: argparse.Namespace, store: Store) -> None:
     taken = import_judgments(store, path, collection=collection, task=task, **given)
     kinds = {"grade": taken.n_grades, "flag": taken.n_flags, "choice": taken.n_choices}
     kinds["preference"] = taken.n_preferences
-    words = f" ({', '.join(counted(n, noun) for noun, n in kinds.items() if n)})" if any(kinds.values()) else ""
+    said = [counted(n, noun) for noun, n in kinds.items() if n]
+    # a doc may be graded and flagged at once, so that the kinds need not add up
+    words = f" (with {', '.join(said)})" if said else ""
     show(
         f"{shown_url(path)} ({taken.format}): {counted(taken.n, 'judgment')}{words}, {taken.n_new:,} of them new",
         *(f"  note: {note}" for note in taken.notes),

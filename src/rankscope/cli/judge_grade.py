@@ -97,6 +97,9 @@ class GradingDesk(Protocol):
 
     def progress(self) -> str: ...
 
+    def refresh(self) -> None:
+        """Look again at what is said of the docs: somebody may judge elsewhere meanwhile."""
+
     @property
     def n_twice(self) -> int:
         """How many of the docs are shown a second time."""
@@ -165,7 +168,10 @@ class TaskDesk:
             raise InputError(answer.reason, hint="`rankscope judge show` says where the task stands")
         held = answer.doc or DocState()
         self.items[place] = replace(item, state=held, done=held.is_done)
-        return answer.reason if answer.status == "conflict" else ""
+        if answer.status != "conflict":
+            return ""
+        self.refresh()
+        return answer.reason
 
     def choose(self, place: int, *, chosen: bool) -> str:
         item = self.items[place]
@@ -174,6 +180,10 @@ class TaskDesk:
             SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=item.doc, choice=chosen, replaces=held.uuid)
         )
         return "" if answer.status == "ok" else answer.reason
+
+    def refresh(self) -> None:
+        held = {(each.query, each.doc, each.again): each for each in self.session.state().items}
+        self.items = [held.get((each.query, each.doc, each.again), each) for each in self.items]
 
     def progress(self) -> str:
         """Say how far the answer is from settled; nothing where the task settles nothing."""
@@ -201,6 +211,8 @@ class FileDesk:
             raise FormatError(f"{path} is no table that grades can be filled into", hint="use .csv or .jsonl")
         numbered = list(restored_rows(read_rows(path)) if self.is_csv else read_rows(path))
         self.rows = [dict(row) for _, row in numbered]
+        if not self.rows:
+            raise InputError(f"{path} holds no doc to judge", hint="`rankscope compare --settle` writes a table")
         for (number, _), row in zip(numbered, self.rows, strict=True):
             if not str(row.get("query") or "") or not str(row.get("doc") or ""):
                 raise FormatError(
@@ -259,6 +271,9 @@ class FileDesk:
         self._fill(self.rows[place], "choice", "yes" if chosen else "")
         self._write()
         return ""
+
+    def refresh(self) -> None:
+        """Keep the rows: the file is written by nobody else meanwhile."""
 
     def _fill(self, row: dict[str, Any], name: str, value: str) -> None:
         for each in self.rows:  # all rows of a table have the same columns
@@ -485,6 +500,7 @@ def grade_all(desk: GradingDesk) -> None:
             last = put(grading.press(line), is_terminal=is_terminal) or last
             if grading.is_over:
                 break
+    desk.refresh()
     if not last.startswith(done_words(desk)):  # else it was the last thing that was said
         show(done_words(desk))
 

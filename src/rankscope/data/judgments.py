@@ -135,7 +135,7 @@ def check_judgments(rows: Iterable[tuple[int, Mapping[str, Any]]], *, where: str
     found: dict[str, SingleJudgment] = {}
     for number, row in rows:
         place = f"{where}:{number}"
-        judgment = from_builtins(SingleJudgment, dict(row), where=f"{place}: ")
+        judgment = from_builtins(SingleJudgment, dict(row), where=place)
         if problem := problem_with(judgment):
             raise FormatError(f"{place}: {problem}", hint="docs/formats.md says what a judgment holds")
         if found.setdefault(judgment.uuid, judgment) != judgment:

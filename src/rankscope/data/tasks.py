@@ -121,7 +121,7 @@ class TaskItem(Record, kw_only=True):
 
 
 class TaskRater(Record, kw_only=True):
-    """Somebody who judges in a task, known by an invitation; the token itself is not stored."""
+    """Somebody who judges in a task, known by an invitation, whose token itself is not stored, or by a file."""
 
     number: int
     task: int
@@ -131,6 +131,13 @@ class TaskRater(Record, kw_only=True):
     created: str
     seen: str | None = None
     revoked: str | None = None
+    invited: bool = True
+    """Whether there ever was a link; who is known only by what a file says is asked for nothing more."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether this rater gets a share of what is left to judge."""
+        return self.invited and self.revoked is None
 
     @property
     def id(self) -> str:
@@ -143,11 +150,16 @@ class TaskRater(Record, kw_only=True):
         return f'person "{self.id}"'
 
 
+def name_of_forgotten(number: int) -> str:
+    """Return what a rater is called whose name was taken away, or is not known."""
+    return f"rater {number}"
+
+
 def names_of_raters(raters: Iterable[TaskRater], *, taken: Iterable[str] = ()) -> dict[str, str]:
     """Return what people read instead of the ids of raters: names, no two of them alike, nor like one that is taken."""
     used, names = set(taken), dict[str, str]()
     for rater in raters:
-        name = wanted = rater.name or f"rater {rater.number}"
+        name = wanted = rater.name or name_of_forgotten(rater.number)
         n = 1
         while name in used:
             n += 1

@@ -50,6 +50,13 @@ ENOUGH_DOCS = 10
 """With fewer docs in common nothing is remarked on a rater."""
 ENOUGH_CHECKS = 5
 """With fewer docs shown twice, or gold docs, nothing is remarked on a rater."""
+IN_A_SENTENCE = {
+    "kind": "grades higher than the others",
+    "strict": "grades lower than the others",
+    "very fast": "judges very fast",
+    "fast": "judges fast",
+}
+"""What remarks on a rater say after the name; the others are sentences already."""
 WELL_CHECKED = 0.8
 """Of these, the share that is expected to be alike."""
 KIND_STEPS = 0.25
@@ -657,7 +664,8 @@ def detail_sentences(found: AgreementReport) -> Iterator[str]:
         )
     for rater in found.raters:
         if rater.remarks:
-            yield f"{rater.name}: {', '.join(rater.remarks)}."
+            said = [IN_A_SENTENCE.get(each, each) for each in rater.remarks]
+            yield f"{rater.name} {listed(said, most=len(said))}."
     if found.n_guidelines > 1:
         yield (
             f"The guideline has had {found.n_guidelines} versions so far: what was judged before a change follows "

@@ -1,7 +1,8 @@
 """Judgments from files and to files: TREC qrels, tables, JSONL, Quepid, and exports of earlier test pages.
 
 What is read becomes single judgments of a collection or a task, each with a uuid that follows from what it says: the
-same file, read again, adds nothing. What cannot be taken is counted and said.
+same file, read again, adds nothing, and where something else holds meanwhile that is said. What cannot be taken is
+counted and said.
 
 - single judgments: JSONL with a `source` in each line, as `rankscope import` and this module write them;
 - a table with a column `flag`, `choice`, `note` or `status`, as this module writes it, one judgment each row;
@@ -53,11 +54,12 @@ from rankscope.judging.preference_files import (
     keep_preferences,
     lines_of_preferences,
     preference_line,
+    replaced_words,
     table_cells,
 )
 from rankscope.printable import counted
 from rankscope.records import Record, replace, to_json
-from rankscope.store.judgments import StoredJudgment, graded_by, is_choice
+from rankscope.store.judgments import StoredJudgment, graded_by, is_choice, subject_of
 from rankscope.store.labels import QueryDoc, label_docs
 from rankscope.store.qrels import StoredQrels
 from rankscope.store.raters import check_rater_name
@@ -88,6 +90,7 @@ TASK_NUMBER = re.compile(rf"\d+(?:{AGAIN})?")
 """What judgments call a task of a store; another store has another task of this number."""
 RATER_ID = re.compile(r"task \d+ rater \d+")
 NO_UUID = str(uuid.UUID(int=0))
+_NAMESPACE = uuid.UUID("2f1c7a54-0b5e-4a43-8a0e-6b0d9c3f7e15")
 
 
 class TakenIn(Record, kw_only=True):
@@ -182,7 +185,8 @@ def import_judgments(
         )
     named = [replace(each, collection=collection, source=without_name(each.source)) for each in judgments]
     wanted = [with_known_guideline(store, each, notes) for each in named]
-    kept = store.judgments.add(dict.fromkeys(each if each.uuid else with_uuid(each) for each in wanted))
+    kept = store.judgments.add(with_uuids(wanted))
+    notes.extend(replaced_since(store, collection, kept, known))
     n_preferences, n_new = (0, 0) if task is None else keep_preferences(store, task, preferences, raters, notes)
     models = (
         {} if task is not None else {each.judgment.rater: each.judgment.source for each in graded_by("judge", kept)}
@@ -353,6 +357,37 @@ def with_known_guideline(store: Store, each: SingleJudgment, notes: list[str]) -
     note = f"the text of guideline {each.guideline[:12]} is not in the store, so its judgments name none"
     notes.extend([] if note in notes else [note])
     return replace(each, guideline=None, uuid="")
+
+
+def with_uuids(judgments: Iterable[SingleJudgment]) -> Iterator[SingleJudgment]:
+    """Yield judgments with uuids, a repeated row once.
+
+    Who says again what they said before something else has a judgment of its own, which holds.
+    """
+    newest: dict[tuple[str | None, ...], str] = {}
+    n_times: Counter[str] = Counter()
+    for each in judgments:
+        own = each if each.uuid else with_uuid(each)
+        if newest.get(subject_of(own)) == own.uuid:
+            continue
+        newest[subject_of(own)] = own.uuid
+        n_times[own.uuid] += 1
+        if n_times[own.uuid] == 1:
+            yield own
+        elif not each.uuid:
+            yield replace(own, uuid=str(uuid.uuid5(_NAMESPACE, f"{own.uuid} {n_times[own.uuid]}")))
+
+
+def replaced_since(
+    store: Store, collection: str, kept: Iterable[StoredJudgment], known: Collection[str]
+) -> Iterator[str]:
+    """Say how many judgments of a file were there before, and hold no more: reading them again does not renew them."""
+    last = {subject_of(each.judgment): each.judgment for each in kept}
+    before = [each for each in last.values() if each.uuid in known and each.status != "withdrawn"]
+    current = store.judgments.current(collection) if before else ()
+    holding = {subject_of(each.judgment): replace(each.judgment, uuid="") for each in current}
+    if n := sum(holding.get(subject_of(each)) != replace(each, uuid="") for each in before):
+        yield replaced_words(counted(n, "judgment"), n)
 
 
 def without_name(source: JudgmentSource) -> JudgmentSource:
@@ -635,7 +670,7 @@ def as_of_task(each: SingleJudgment, task: Task, rater: TaskRater) -> SingleJudg
 
 
 def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource]) -> dict[JudgmentSource, TaskRater]:
-    """Return the rater of a task for each who judged; whom it does not have is added, with a link that nobody has.
+    """Return the rater of a task for each who judged; whom it does not have is added, without an invitation.
 
     All are looked for before anybody is added: the id of a new rater may be that of another one in a file. Two of a
     file never become one.
@@ -655,7 +690,7 @@ def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource
         if rater is None:
             check_rater_name(name)
     new = {key_of(source): called(source) for source, rater in found.items() if rater is None}
-    made = {key: store.raters.invite(task, name=name)[0] for key, name in new.items()}
+    made = {key: store.raters.add(task, name=name) for key, name in new.items()}
     return {source: made[key_of(source)] if rater is None else rater for source, rater in found.items()}
 
 
@@ -688,9 +723,11 @@ def rater_of_source(task: Task, known: Sequence[TaskRater], source: JudgmentSour
 
 
 def rater_named(store: Store, task: Task, name: str) -> TaskRater:
-    """Return the rater of a task with this name or id; where there is none, a new one whose link nobody has."""
-    source = JudgmentSource("person", id=name or IMPORTED)
-    return raters_of_sources(store, task, [source])[source]
+    """Return the rater of a task with this name or id, who is to judge; a new one, or one of a file, is invited."""
+    known = rater_of_source(task, store.raters.list(task), JudgmentSource("person", id=name))
+    if known is None or (known.revoked is None and not known.invited):
+        return store.raters.invite(task, name=name if known is None else known.name)[0]
+    return known
 
 
 def raters_called(store: Store, task: Task, name: str) -> list[TaskRater]:

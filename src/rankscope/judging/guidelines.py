@@ -28,6 +28,8 @@ MOST_GRADES = 11
 SCALE = "scale"
 REASONS = "flag reasons"
 SCALE_HAS = "the scale of the guideline has"
+USUAL_LEVEL = 1.0
+"""The grade from which on a doc is relevant to a measure that does not say it itself."""
 _GRADE = re.compile(r"([-+]?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:\s*[:.=]?\s+|\s*$)(.*)", re.DOTALL)
 
 DEFAULT_GUIDELINE = """\
@@ -92,6 +94,22 @@ def check_readable(measure: str, grades: Collection[float], whose: str = SCALE_H
     """Refuse grades of which a measure cannot tell which are relevant; `whose` says what has them."""
     if words := unreadable_words(measure, grades, whose):
         raise GradeError(words, hint=readable_hint(parse_measure(measure), grades))
+
+
+def check_some_not_relevant(measure: str, scale: Collection[float]) -> None:
+    """Refuse a scale whose lowest grade a measure takes for relevant: no doc could be graded as not relevant."""
+    parsed = parse_measure(measure)
+    said = {**parsed.spec.parameters, **parsed.options}.get("rel")
+    level = USUAL_LEVEL if parsed.uses_threshold else said
+    lowest, *higher = sorted(scale)
+    if not isinstance(level, int | float) or lowest < level:
+        return
+    own = Measure.of(parsed.spec, {**parsed.options, "rel": higher[0]}).name
+    raise GradeError(
+        f"to {parsed.name} a doc is relevant from the grade {level:g} on, and the lowest grade of the guideline is "
+        f"{lowest:g}: every doc would be relevant",
+        hint=f"grades begin at 0; give the lowest one 0, or say from which grade on a doc is relevant, such as {own}",
+    )
 
 
 def unreadable_words(measure: str, grades: Collection[float], whose: str = SCALE_HAS) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def labels_of(graded: TaskGrades, *, rule: LabelRule | None = None, trusted: str
             f"nothing is graded in the task {graded.task.name} yet", hint="labels are made of the raters' grades"
         )
     key = trusted_key(graded, plan.trusted if trusted is None else trusted) if rule == "trusted" else ""
-    return label_docs(graded.grades, rule, scale=graded.scale, trusted=key)
+    return label_docs(graded.grades, rule, scale=graded.scale, trusted=key, names=graded.names())
 
 
 def trusted_key(graded: TaskGrades, name: str) -> str:
@@ -140,14 +140,20 @@ def rater_key(graded: TaskGrades, name: str) -> str:
 
 
 def with_known(
-    graded: TaskGrades, chosen: Mapping[QueryDoc, float], *, all_queries: bool = False, own_gold: bool = True
+    graded: TaskGrades,
+    chosen: Mapping[QueryDoc, float],
+    *,
+    all_queries: bool = False,
+    also: Collection[str] = (),
+    own_gold: bool = True,
 ) -> dict[QueryDoc, float]:
     """Return labels of a task's docs with those of other docs that were known before, and gold docs with their own.
 
-    Docs that were known before are taken for queries of which a doc has a label now, or for `all_queries`; then gold
-    docs are taken, too, that nobody has graded yet. Without `own_gold`, gold docs have the label that was chosen.
+    Docs that were known before are taken for queries of which a doc has a label now, and for those in `also`, or for
+    `all_queries`; then gold docs are taken, too, that nobody has graded yet. Without `own_gold`, gold docs have the
+    label that was chosen.
     """
-    queries, grades = {query for query, _ in chosen}, dict[QueryDoc, float]()
+    queries, grades = {*also, *(query for query, _ in chosen)}, dict[QueryDoc, float]()
     if graded.known is not None:
         for query, docs in graded.known.judged.items():
             if all_queries or query in queries:

@@ -26,14 +26,14 @@ def judged_by(store: Store, task: Task) -> list[JudgedBy]:
 def nobody_words(task: Task, state: SettlingState, raters: Sequence[TaskRater], judged: Iterable[JudgedBy]) -> str:
     """Say that docs are left and nobody is to judge them, or too few are, once anybody was invited.
 
-    A doc goes to raters who have said nothing of it yet and whose invitation was not revoked.
+    A doc goes to raters who have said nothing of it yet, and whose invitation was not revoked.
     """
     if not state.n_open or not raters:
         return ""
     by: dict[tuple[str, str], set[str]] = {}
     for query, doc, rater in judged:
         by.setdefault((query, doc), set()).add(rater)
-    active = {rater.key for rater in raters if rater.revoked is None}
+    active = {rater.key for rater in raters if rater.is_asked}
     free = {pair: len(active - by.get(pair, set())) for pair in state.order}
     invite = f"`rankscope judge invite {task.number} NAME` adds one."
     if not any(free.values()):

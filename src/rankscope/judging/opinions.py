@@ -237,6 +237,10 @@ class PreferenceCounts(Record, kw_only=True):
     b_clearly: int
     cannot_tell: int
 
+    @property
+    def n(self) -> int:
+        return self.a_clearly + self.a_slightly + self.none + self.b_slightly + self.b_clearly + self.cannot_tell
+
 
 class PreferenceReport(Record, kw_only=True):
     """Which list raters find better."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankscope.data.judgments import LONGEST_NOTE, JudgmentSource, as_text, is_duration
@@ -55,7 +56,7 @@ def is_preference(row: Mapping[str, Any]) -> bool:
 
 def preference_line(record: Mapping[str, Any], *, where: str) -> PreferenceLine:
     """Return a row of a file as a preference; what cannot be one is an error with its place."""
-    line = from_builtins(PreferenceLine, dict(record), where=f"{where}: ")
+    line = from_builtins(PreferenceLine, dict(record), where=where)
     if problem := preference_problem(as_preference(line, task="", rater="")):
         raise FormatError(f"{where}: {problem}", hint="docs/formats.md says what a preference holds")
     if len(line.note) > LONGEST_NOTE:
@@ -153,22 +154,57 @@ def keep_preferences(
     """
     number, guidelines = str(task.number), store.judgments.guidelines()
     held = [each for name in (number, again_name(number)) for each in store.preferences.list(task=name)]
-    known, uuids = {said_by(each.preference): each.preference for each in held}, {each.preference.uuid for each in held}
-    kept: dict[str, Preference] = {}
+    before = {each.preference.uuid for each in held}
+    wanted = []
     for line in lines:
         own = as_preference(line, task=number, rater=raters[line.source].id)
         if own.guideline is not None and own.guideline not in guidelines:
             note = f"the text of guideline {own.guideline[:12]} is not in the store, so its preferences name none"
             notes.extend([] if note in notes else [note])
             own = replace(own, guideline=None)
-        own = known.get(said_by(own)) or replace(own, uuid=str(uuid.uuid5(_NAMESPACE, said_by(own))))
-        kept[own.uuid] = own
+        wanted.append(own)
+    kept = {each.uuid: each for each in with_uuids(wanted, [each.preference for each in held])}
     states = [preference_state(each) for each in kept.values()]
     if several := len(states) - len(set(states)):
         times = counted(several, "time")
         notes.append(f"several preferences of a rater for the same two lists, {times}, of which the last holds")
     store.preferences.add(kept.values())
-    return len(kept), sum(each not in uuids for each in kept)
+    current = [each for name in (number, again_name(number)) for each in store.preferences.current(task=name)]
+    holding = {said_by(each.preference) for each in current}
+    last = {preference_state(each): each for each in kept.values()}
+    if n_replaced := sum(each.uuid in before and said_by(each) not in holding for each in last.values()):
+        notes.append(replaced_words(counted(n_replaced, "preference"), n_replaced))
+    return len(kept), sum(each not in before for each in kept)
+
+
+def with_uuids(wanted: Iterable[Preference], held: Iterable[Preference]) -> Iterator[Preference]:
+    """Yield preferences as the store has them, or with uuids that follow from what they say; a repeated row once.
+
+    Who says again what they said before something else has a preference of its own, which holds.
+    """
+    known: dict[str, list[Preference]] = {}
+    for each in held:
+        known.setdefault(said_by(each), []).append(each)
+    newest: dict[str, str] = {}
+    n_times: Counter[str] = Counter()
+    for each in wanted:
+        said, state = said_by(each), preference_state(each)
+        if newest.get(state) == said:
+            continue
+        newest[state] = said
+        n, same = n_times[said], known.get(said, [])
+        n_times[said] += 1
+        name = f"{said} {n + 1}" if n else said
+        yield same[n] if n < len(same) else replace(each, uuid=str(uuid.uuid5(_NAMESPACE, name)))
+
+
+def replaced_words(what: str, n: int) -> str:
+    """Say that so many of a file were taken in before and hold no more."""
+    are, have, tells = ("was", "has", "it") if n == 1 else ("were", "have", "them")
+    return (
+        f"{what} {are} taken in before and {have} been replaced since: what came later holds; "
+        f"a time in the column `at` tells {tells} from the earlier ones"
+    )
 
 
 def said_by(each: Preference) -> str:

@@ -70,9 +70,9 @@ def share_out(
     items
         All that the task holds to judge; in `lists`, the queries.
     raters
-        The numbers of all raters of the task who may judge.
+        The numbers of all raters of the task who were invited, and may judge.
     done
-        What any rater has judged, also those who may not any more.
+        What any rater has judged, also those who may not any more, or whose judgments come from a file.
     in_vain
         By query and doc, raters who have judged it, and somebody else has to judge it in their place.
     """

@@ -1,9 +1,9 @@
 """The verdict of a task under each rater: the same comparison, by the grades of one rater at a time.
 
 Each is made by `compare`, as every other verdict. By the rule of the task all queries count, as where it says what is
-settled. A rater's comparison knows only what that rater graded, on the queries of which the rater graded a doc; labels
-of other docs that the task began with stay as they are. Beside the raters stand the highest and the lowest grade that
-each doc got.
+settled. A rater's comparison knows only what that rater graded, on the queries of which the rater graded a doc, and on
+those of which the task holds no doc; labels of other docs that the task began with stay as they are. Beside the raters
+stand the highest and the lowest grade that each doc got.
 
 Where the labels of a model are audited there is no verdict here: it is looked at when it was planned to be, and at no
 other time.
@@ -12,6 +12,7 @@ other time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
 from rankscope.comparison.compare import compare_runs
@@ -20,7 +21,7 @@ from rankscope.comparison.verdict import MIN_UNITS, WORDS, decimals, lowered_for
 from rankscope.data.run import Run
 from rankscope.errors import InputError, RankscopeError
 from rankscope.judging.audits import planned_looks
-from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, rater_key, with_known
+from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, rater_key, stored_labels, with_known
 from rankscope.judging.records import LabelRule, Task, TaskItem
 from rankscope.judging.settling import compared_runs, why_not_compared
 from rankscope.judging.worst_case import ComparedRuns, common_queries, queries_words
@@ -36,6 +37,9 @@ FEW_RATERS = 4
 """Of more, a sentence counts them."""
 FEWEST_SYSTEMS = 3
 """The order of two systems is the sign of their difference, which is there already."""
+
+
+SAME_DECIMALS = 12
 
 
 class VerdictLine(Record, kw_only=True):
@@ -107,6 +111,8 @@ class RaterOrder(Record, kw_only=True):
     name: str
     order: tuple[str, ...]
     """The best mean first."""
+    places: tuple[tuple[str, ...], ...]
+    """The same, with systems of the same mean together."""
     tau: float | None
     """Kendall's tau-b of the means; None where all are the same."""
 
@@ -125,7 +131,7 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
     """Compare the systems of a task by its rule, and by each rater's grades; `names` are what raters are called."""
     plan = graded.task.plan
     if not graded.grades:
-        return TaskVerdicts(note="Nothing is graded yet, so there is no verdict.")
+        return TaskVerdicts(note=ungraded_note(store, graded))
     if len(plan.runs) < 2 or not plan.measure:
         return TaskVerdicts(note="The task compares no systems, so there is no verdict to look at.")
     if plan.pool == "audit":
@@ -156,6 +162,16 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
         orders=tuple(orders_of(main, compared)) if len(what.runs) >= FEWEST_SYSTEMS else (),
         note=f"{queries_note(graded, what, labels)} {note}".rstrip(),
     )
+
+
+def ungraded_note(store: Store, graded: TaskGrades) -> str:
+    """Say what the verdict of `judge show` rests on, as long as no rater has graded."""
+    plan = graded.task.plan
+    known = graded.known if plan.qrels is not None and plan.pool != "audit" and plan.mode == "docs" else None
+    if known is None or plan.qrels is None or not known.judged or len(plan.runs) < 2 or not plan.measure:
+        return "Nothing is graded yet, so there is no verdict."
+    name = stored_labels(store, plan.qrels).name
+    return f"No rater has graded yet: the verdict of `judge show` rests on the qrels {name}."
 
 
 def queries_note(graded: TaskGrades, what: ComparedRuns, labels: Labels) -> str:
@@ -219,13 +235,14 @@ def compare_by(
     """Compare by the grades of some docs, beside what was known before of their queries, or of all queries.
 
     With `all_queries` those count that count for what is settled. By one rater's grades it is the queries of which a
-    doc has one; a task of the docs that settle a comparison leaves out queries whose difference no grade changes, and
-    these count, too.
+    doc has one, and those of which the task holds no doc: nobody is asked about these, as a task of the docs that
+    settle a comparison leaves out queries whose difference no grade changes, and one of a sample others.
     """
     settles = graded.task.plan.pool == "settle"
+    more = what.query_ids if all_queries else queries_without_items(what.runs, graded.items)
     grades = {pair: max(grade, 0.0) for pair, grade in grades.items()}  # below 0 is judged, too, as where it is settled
-    qrels = qrels_of_pairs(with_known(graded, grades, all_queries=all_queries or settles, own_gold=all_queries))
-    more = what.query_ids if all_queries else queries_without_items(what.runs, graded.items) if settles else ()
+    known = with_known(graded, grades, all_queries=all_queries or settles, also=more, own_gold=all_queries)
+    qrels = qrels_of_pairs(known)
     request = replace(what.request(), anyway=False)
     return compare_runs(qrels.with_queries(more), dict(what.runs), request, on_note=lambda _: None)
 
@@ -364,14 +381,16 @@ def orders_of(main: Comparison, compared: Sequence[ComparedBy]) -> Iterator[Rate
             continue
         means = means_of(each.comparison)
         order = tuple(sorted(means, key=lambda system: -means[system]))
+        places = tuple(tuple(same) for _, same in groupby(order, key=means.__getitem__))
         both = [system for system in reference if system in means]
         tau = kendall_tau([reference[system] for system in both], [means[system] for system in both])
-        yield RaterOrder(name=each.name, order=order, tau=tau)
+        yield RaterOrder(name=each.name, order=order, places=places, tau=tau)
 
 
 def means_of(comparison: Comparison) -> dict[str, float]:
+    """Return the mean of each system; two that differ by the last bits only are the same."""
     sign = -1.0 if any(pair.lower_is_better for pair in comparison.groups[0].compared) else 1.0
-    return {row.system: sign * row.mean for row in comparison.groups[0].leaderboard}
+    return {row.system: round(sign * row.mean, SAME_DECIMALS) for row in comparison.groups[0].leaderboard}
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:

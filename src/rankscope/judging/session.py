@@ -68,6 +68,7 @@ CLOCK_AHEAD = timedelta(minutes=5)
 NOT_TWICE = "This is not shown to you a second time."
 NOT_YET_TWICE = "This comes to you a second time later: judge it for the first time before."
 NOT_YOURS = "This doc is not among yours: it is for another rater."
+LISTS_NOT_YOURS = "These lists are not among yours: they are for another rater."
 ANSWERS = ("expected", "groundtruth", "ground_truth")
 """Attributes whose names begin so say what should be found: who judges must not see them."""
 REASONS: Mapping[SaveOutcome, str] = {
@@ -392,7 +393,7 @@ class RaterSession:
         begun = said.begun()
         self._queue(said, work)
         if (*pair, False) not in self.shown and pair not in begun and not self._was_theirs(pair, said):
-            return NOT_YOURS
+            return LISTS_NOT_YOURS if self._shows_lists else NOT_YOURS
         if not again or pair in said.done_again:
             return ""
         likely = likely_again(self.task.plan, work.shared, rater=self.rater.number, seed=self.rater.seed)
@@ -482,7 +483,7 @@ class TaskWork:
         self.shared = share_out(
             task.plan,
             [item for item in store.tasks.items(task) if not (item.doc and shows_lists)],
-            raters=[rater.number for rater in self.raters if rater.revoked is None],
+            raters=[rater.number for rater in self.raters if rater.is_asked],
             done=self.done,
             in_vain=in_vain,
         )

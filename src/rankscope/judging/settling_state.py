@@ -260,7 +260,8 @@ def left_words(state: SettlingState) -> str:
         )
         return f"{most}; {FEWEST_GRADES} docs have to be {by} before there is a guess at fewer." if few else f"{most}."
     about = counted(state.n_about, "judgment") if each else f"{state.n_about:,}"
-    return f"{most}; about {about} do if they are graded like those so far."
+    would = "does if it is" if state.n_about == 1 else "do if they are"
+    return f"{most}; about {about} {would} graded like those so far."
 
 
 def unbounded_words(state: SettlingState) -> str:

@@ -9,7 +9,13 @@ from rankscope.comparison.known_measures import check_within_range
 from rankscope.data.judgments import as_text
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.audits import looks_reached, planned_looks
-from rankscope.judging.guidelines import DEFAULT_GUIDELINE, check_readable, check_scale, parse_guideline
+from rankscope.judging.guidelines import (
+    DEFAULT_GUIDELINE,
+    check_readable,
+    check_scale,
+    check_some_not_relevant,
+    parse_guideline,
+)
 from rankscope.judging.labels import stored_labels
 from rankscope.judging.pools import (
     KnownLabels,
@@ -183,6 +189,7 @@ def check_measure(store: Store, plan: TaskPlan, scale: Sequence[float]) -> None:
             hint="take a measure of relevance, such as nDCG@10",
         )
     check_readable(plan.measure, scale)
+    check_some_not_relevant(plan.measure, scale)
     beside = plan.judge_qrels if plan.pool == "audit" else plan.qrels
     if beside is not None:
         stored = stored_labels(store, beside)

@@ -348,8 +348,15 @@ def given_table(found: AgreementReport) -> Table:
 
 
 def orders_table(found: AgreementReport) -> Table:
-    rows = [[Cell(each.name), Cell(", ".join(each.order)), number_cell(each.tau)] for each in found.verdicts.orders]
-    notes = ("tau: Kendall's tau-b of the systems' means with those by all grades; 1 is the same order",)
+    rows = [
+        [Cell(each.name), Cell(", ".join(" = ".join(same) for same in each.places)), number_cell(each.tau)]
+        for each in found.verdicts.orders
+    ]
+    ties = any(len(each.places) < len(each.order) for each in found.verdicts.orders)
+    notes = [
+        "tau: Kendall's tau-b of the systems' means with those by all grades; 1 is the same order",
+        *(["a = b: both have the same mean"] if ties else []),
+    ]
     return Table(
         ["by the grades of", "best mean first", "tau"], rows, n_name_columns=2, notes=notes, keep=("best mean first",)
     )

@@ -177,7 +177,10 @@ def preferences_table(found: PreferenceReport) -> Table:
         for each in found.counts
     ]
     header = ["A", "B", "A clearly", "A slightly", "no difference", "B slightly", "B clearly", "cannot tell"]
-    return Table(header, rows, n_name_columns=2, notes=("every time that two lists were shown counts once",))
+    shown = sum(each.n for each in found.counts)
+    again = f": {shown:,} times, of which {shown - found.n:,} again with sides swapped" if shown > found.n else ""
+    notes = (f"every time that two lists were shown counts once{again}",)
+    return Table(header, rows, n_name_columns=2, notes=notes)
 
 
 def swap_words(found: PreferenceReport) -> Iterator[str]:
@@ -185,11 +188,16 @@ def swap_words(found: PreferenceReport) -> Iterator[str]:
     alike, left = found.swapped.alike, found.swapped.left
     if alike.of:
         differ = "" if alike.n == alike.of else "; the others count as ties"
-        yield f"Shown again with sides swapped: {alike.n:,} of {alike.of:,} got the same answer{differ}."
+        of = counted(alike.of, "comparison")
+        yield f"Shown again with sides swapped: {alike.n:,} of {of} got the same answer{differ}."
     else:
         yield "No lists were judged again with sides swapped, so nobody knows whether the side matters."
     if left.of:
-        yield f"The list on the left was named {left.n:,} times, the one on the right {left.of - left.n:,} times."
+        yield f"The list on the left was named {times(left.n)}, the one on the right {times(left.of - left.n)}."
+
+
+def times(n: int) -> str:
+    return "once" if n == 1 else f"{n:,} times"
 
 
 def choices_table(found: ChoiceReport) -> Table:
@@ -305,9 +313,10 @@ def reading_of(found: OpinionReport) -> Iterator[str]:
         )
     if found.flags.share.of and found.flags.depth is not None:
         below = counted(found.flags.n_below, "flag")
+        ranks = "rank 1" if found.flags.depth == 1 else f"the ranks 1 to {found.flags.depth}"
         none = f" {below} {'is' if found.flags.n_below == 1 else 'are'} of docs that no system has so far up."
         yield (
-            f"Flags count for a system at the ranks 1 to {found.flags.depth}, of which the task takes docs: what is "
+            f"Flags count for a system at {ranks}, of which the task takes docs: what is "
             f"further down in a list was looked at for another reason.{none if found.flags.n_below else ''}"
         )
     if found.choices.n:

@@ -6,6 +6,7 @@ another task or rater cannot take the export in.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from rankscope.records import from_builtins, to_builtins
 from rankscope.store.blobs import insert_if_new
 from rankscope.store.exchange_rows import Line, line_of, read_lines, rows_of, write_lines
 from rankscope.store.runs import StoredRun
-from rankscope.store.schema import meta, preference, rater
+from rankscope.store.schema import meta, preference, rater, text_sha256
 from rankscope.store.schema import task as task_table
 from rankscope.store.store import Store
 from rankscope.store.tasks import add_items
@@ -27,6 +28,8 @@ from rankscope.store.upkeep import continue_numbers
 TASKS = "tasks.jsonl"
 PREFERENCES = "preferences.jsonl"
 RATER_COLUMNS = ("name", "seed", "created", "seen", "revoked")
+INVITED = "invited"
+"""Whether a rater has a link: it is made anew, so that the rater keeps a share of the docs; nobody has it."""
 LABELS = ("qrels", "judge_qrels")
 
 
@@ -51,7 +54,7 @@ def task_line(store: Store, task: Task, digests: Mapping[int, str], labels: Mapp
         "guideline": task.guideline,
         "plan": plan,
         "raters": [
-            {"number": each.number, **{name: getattr(each, name) for name in RATER_COLUMNS}}
+            {"number": each.number, **{name: getattr(each, name) for name in (*RATER_COLUMNS, INVITED)}}
             for each in store.raters.list(task)
         ],
         "items": [to_builtins(item) for item in store.tasks.items(task)],
@@ -107,6 +110,8 @@ def import_task(store: Store, line: Line, runs: Mapping[str, StoredRun], labels:
         add_items(connection, line["number"], (from_builtins(TaskItem, item) for item in line["items"]))
         for each in line["raters"]:
             values = {name: each[name] for name in RATER_COLUMNS}
+            if each.get(INVITED, True):
+                values["token_sha256"] = text_sha256(secrets.token_urlsafe(32))
             insert_if_new(connection, rater, {"id": each["number"], "task_id": line["number"], **values})
         if connection.dialect.name == "postgresql":
             continue_numbers(connection, task_table)

@@ -123,9 +123,7 @@ class JudgmentTable:
         """
         newest: dict[tuple[Any, ...], StoredJudgment] = {}
         for stored in self.list(collection, task=task, query=query):
-            each = stored.judgment
-            key = (each.task, each.rater, each.query, None if is_choice(each) else each.doc)
-            newest[key] = stored
+            newest[subject_of(stored.judgment)] = stored
         held = (stored for stored in newest.values() if stored.judgment.status != "withdrawn")
         return tuple(sorted(held, key=lambda stored: stored.number))
 
@@ -226,6 +224,11 @@ def is_choice(each: SingleJudgment) -> bool:
     return each.choice and each.grade is None and not each.flag
 
 
+def subject_of(each: SingleJudgment) -> tuple[str, str, str, str | None]:
+    """Return what a judgment is about: of several that are about the same, the newest holds; a query has one choice."""
+    return each.task or "", each.rater, each.query, None if is_choice(each) else each.doc
+
+
 def prepared(each: SingleJudgment, collection: str | None) -> SingleJudgment:
     """Return a judgment as it is kept: with a collection and a uuid, written in one way."""
     if each.collection is None and collection is not None:
@@ -249,7 +252,7 @@ def judgment_row(each: SingleJudgment, now: str) -> dict[str, Any]:
         "guideline_sha256": each.guideline,
         "value": judgment_record(each),
         "stored": now,
-        "state_sha256": state_sha256(each.task or "", each.rater, each.query, None if is_choice(each) else each.doc),
+        "state_sha256": state_sha256(*subject_of(each)),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -76,7 +77,14 @@ def grades_by_rater(judgments: Sequence[SingleJudgment]) -> dict[QueryDoc, dict[
     return {pair: grades[pair] for pair in sorted(grades, key=lambda pair: tuple(map(byte_order, pair)))}
 
 
-def label_docs(grades: Grades, rule: LabelRule, *, scale: Sequence[float] = (), trusted: str = "") -> Labels:
+def label_docs(
+    grades: Grades,
+    rule: LabelRule,
+    *,
+    scale: Sequence[float] = (),
+    trusted: str = "",
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Labels:
     """Return one grade for each doc.
 
     Parameters
@@ -93,6 +101,8 @@ def label_docs(grades: Grades, rule: LabelRule, *, scale: Sequence[float] = (), 
         All grades that could be given.
     trusted
         The key of that rater, as in `grades`.
+    names
+        What raters are called, by their keys, where an error names one.
     """
     disagreed = [pair for pair, given in grades.items() if len(set(given.values())) > 1]
     if rule == "only" and disagreed:
@@ -109,7 +119,7 @@ def label_docs(grades: Grades, rule: LabelRule, *, scale: Sequence[float] = (), 
         )
     model, steps = None, tuple(sorted({*scale, *(grade for given in grades.values() for grade in given.values())}))
     if rule == "dawid-skene":
-        model = model_of(grades, raters, steps)
+        model = model_of(grades, raters, steps, names)
         chosen = {pair: steps[int(place)] for pair, place in zip(grades, model.posterior.argmax(axis=1), strict=True)}
     elif rule == "trusted":
         chosen = {pair: given.get(trusted, lower_median(list(given.values()))) for pair, given in grades.items()}
@@ -167,12 +177,12 @@ SIMPLE: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-def model_of(grades: Grades, raters: Sequence[str], scale: Sequence[float]) -> DawidSkene:
+def model_of(grades: Grades, raters: Sequence[str], scale: Sequence[float], names: Mapping[str, str]) -> DawidSkene:
     """Return the model of Dawid and Skene; it is refused where too few grades are known to tell how raters err."""
     given = Counter(rater for of_doc in grades.values() for rater in of_doc)
     few = [rater for rater in raters if given[rater] < MODEL_GRADES]
     if len(raters) < MODEL_RATERS or few:
-        have = f"{few[0]} has {given[few[0]]}" if few else f"there are {len(raters)}"
+        have = f"{names.get(few[0], few[0])} has {given[few[0]]}" if few else f"there are {len(raters)}"
         raise InputError(
             f"the rule dawid-skene needs {MODEL_RATERS} raters with {MODEL_GRADES} grades each, but {have}",
             hint="with fewer, take the lower median",

@@ -1,4 +1,7 @@
-"""Raters of judging tasks: invited by a link, without an account. Of the link's token only the SHA-256 is kept."""
+"""Raters of judging tasks: invited by a link, without an account. Of the link's token only the SHA-256 is kept.
+
+Who is there only because a file says what they judged has no link, and judges nothing more until they are invited.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankscope.data.tasks import Task, TaskRater
+from rankscope.data.tasks import Task, TaskRater, name_of_forgotten
 from rankscope.errors import OptionError, UnknownNameError
 from rankscope.records import replace
 from rankscope.store.schema import rater as rater_table
@@ -34,18 +37,37 @@ class RaterTable:
         self.store = store
 
     def invite(self, task: Task, *, name: str = "") -> tuple[TaskRater, str]:
-        """Add a rater to a task; return the rater and the token of the link, which nobody can see again."""
+        """Add a rater to a task; return the rater and the token of the link, which nobody can see again.
+
+        Who has this name without an invitation, as a file said what they judged, is invited now.
+        """
         if name:
             check_rater_name(name)
         token = secrets.token_urlsafe(32)
         with self.store.writing() as connection:
-            check_new_name(connection, task.number, name)
-            own = sa.select(sa.func.count()).select_from(rater_table).where(rater_table.c.task_id == task.number)
-            seed = seed_of(task, int(connection.execute(own).scalar_one()))
-            row = {"task_id": task.number, "name": name, "token_sha256": text_sha256(token), "seed": seed}
-            connection.execute(sa.insert(rater_table).inline(), {**row, "created": self.store.clock()})
-            made = sa.select(rater_table).where(rater_table.c.token_sha256 == row["token_sha256"])
-            return rater_of(connection.execute(made).one()), token
+            known = uninvited(connection, task.number, name)
+            if known is None:
+                return self._insert(connection, task, name, token), token
+            linked = {"token_sha256": text_sha256(token)}
+            connection.execute(sa.update(rater_table).where(rater_table.c.id == known).values(**linked))
+            return rater_of(get_row(connection, known)), token
+
+    def add(self, task: Task, *, name: str) -> TaskRater:
+        """Add somebody to a task who is not invited: what they judged comes from elsewhere."""
+        check_rater_name(name)
+        with self.store.writing() as connection:
+            return self._insert(connection, task, name, None)
+
+    def _insert(self, connection: sa.Connection, task: Task, name: str, token: str | None) -> TaskRater:
+        check_new_name(connection, task.number, name)
+        of_task = rater_table.c.task_id == task.number
+        own = sa.select(sa.func.count()).select_from(rater_table).where(of_task)
+        seed = seed_of(task, int(connection.execute(own).scalar_one()))
+        row = {"task_id": task.number, "name": name, "seed": seed, "created": self.store.clock()}
+        row["token_sha256"] = None if token is None else text_sha256(token)
+        connection.execute(sa.insert(rater_table).inline(), row)
+        newest = sa.select(sa.func.max(rater_table.c.id)).where(of_task)
+        return rater_of(get_row(connection, int(connection.execute(newest).scalar_one())))
 
     def by_token(self, token: str) -> TaskRater | None:
         """Return the rater of a link, also of one that was revoked; None where there is no such link."""
@@ -97,7 +119,9 @@ class RaterTable:
         """Replace the name of a rater by a pseudonym, and end the invitation; judgments stay."""
         if pseudonym:
             check_rater_name(pseudonym)
-        return self._change(number, name=pseudonym or f"rater {number}", token_sha256=None, revoked=self.store.clock())
+        return self._change(
+            number, name=pseudonym or name_of_forgotten(number), token_sha256=None, revoked=self.store.clock()
+        )
 
     def seen(self, rater: TaskRater) -> TaskRater:
         """Note that a rater is there, once a minute."""
@@ -143,6 +167,18 @@ def check_new_name(connection: sa.Connection, task: int, name: str, *, of: int |
             )
 
 
+def uninvited(connection: sa.Connection, task: int, name: str) -> int | None:
+    """Return the number of the rater of a task who has a name and was never invited."""
+    wanted = sa.select(rater_table).where(rater_table.c.task_id == task, rater_table.c.revoked.is_(None))
+    found = [row for row in connection.execute(wanted) if name and row.name.casefold() == name.casefold()]
+    return next((row.id for row in found if not is_invited(row)), None)
+
+
+def is_invited(row: Any) -> bool:
+    """Tell whether a rater has a link, or was on the page with one that an export has left behind."""
+    return row.token_sha256 is not None or row.seen is not None
+
+
 def get_row(connection: sa.Connection, number: int) -> Any:
     row = connection.execute(sa.select(rater_table).where(rater_table.c.id == number)).first()
     if row is None:
@@ -159,4 +195,5 @@ def rater_of(row: Any) -> TaskRater:
         created=row.created,
         seen=row.seen,
         revoked=row.revoked,
+        invited=is_invited(row),
     )

@@ -32,7 +32,7 @@ def agreement_page(library: Library, asked: TaskResultOptions) -> AgreementPage:
         return AgreementPage(**known)
     found = agreement_in(library, task)
     if not found.n_grades:
-        known["why_not"] = "Nothing is graded yet."
+        known["why_not"] = "No rater has graded yet."
         known["next_step"] = "As soon as two raters have graded the same docs, this page says how much they agree."
         return AgreementPage(**known)
     return AgreementPage(**known, agreement=found)

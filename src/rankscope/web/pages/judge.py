@@ -341,6 +341,8 @@ def rater_remark(rater: TaskRater, state: RaterState, unusual: Sequence[str]) ->
 def where_stands(rater: TaskRater, state: RaterState) -> tuple[Mark, str]:
     if rater.revoked is not None:
         return "note", "revoked"
+    if not rater.invited:
+        return "note", "not invited"
     if not state.n:
         return "note", "nothing is left for them"
     if state.done >= state.n:

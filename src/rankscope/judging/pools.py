@@ -92,6 +92,12 @@ def lists_of(store: Store, runs: Sequence[StoredRun], systems: Sequence[str], k:
     return first_docs(rankings, common, k)
 
 
+def rankings_of(store: Store, plan: TaskPlan, runs: Sequence[StoredRun]) -> dict[str, Run]:
+    """Return the rankings of a task's runs by the names that its plan has for them; some stored plans have none."""
+    names = plan.systems if len(plan.systems) == len(runs) else tuple(run.system for run in runs)
+    return {name: store.runs.ranking(run) for name, run in zip(names, runs, strict=True)}
+
+
 def common_queries(rankings: Mapping[str, Run]) -> list[str]:
     asked = [set(run.query_ids if run.asked is None else run.asked.queries) for run in rankings.values()]
     return sorted(set.intersection(*asked), key=byte_order) if asked else []
@@ -121,8 +127,7 @@ def with_ranks(store: Store, plan: TaskPlan, items: Sequence[TaskItem]) -> list[
     docs: dict[str, dict[str, dict[str, int]]] = {}
     for item in items:
         docs.setdefault(item.query, {})[item.doc] = {}
-    runs = zip(plan.systems, runs_of(store, plan.runs), strict=True)
-    rankings = {name: store.runs.ranking(run) for name, run in runs}
+    rankings = rankings_of(store, plan, runs_of(store, plan.runs))
     asked = [query for query in common_queries(rankings) if query in docs]
     for system, docs_of in first_docs(rankings, asked, None).items():
         for query, listed in docs_of.items():

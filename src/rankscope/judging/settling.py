@@ -50,7 +50,7 @@ from rankscope.judging.labels import (
     trusted_key,
     with_known,
 )
-from rankscope.judging.pools import reading_of
+from rankscope.judging.pools import rankings_of, reading_of
 from rankscope.judging.queue import unit_hash
 from rankscope.judging.settling_state import (
     FEWEST_GRADES,
@@ -456,8 +456,7 @@ def compared_runs(store: Store, task: Task) -> ComparedRuns | None:
             hint="was it taken out? `rankscope history` lists the runs that are there",
         )
     stored = [known[number] for number in plan.runs]
-    names = plan.systems if len(plan.systems) == len(stored) else tuple(run.system for run in stored)
-    runs = {name: store.runs.ranking(run) for name, run in zip(names, stored, strict=True)}
+    runs = rankings_of(store, plan, stored)
     before = None if plan.pool == "audit" else known_labels(store, task)
     items = store.tasks.items(task)
     queries = {item.query for item in items} | set(before or ())

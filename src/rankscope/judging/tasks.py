@@ -26,6 +26,7 @@ from rankscope.judging.pools import (
     lists_of,
     pool_of,
     pooled,
+    rankings_of,
     runs_of,
     with_ranks,
 )
@@ -243,7 +244,7 @@ def items_of_plan(
         return with_ranks(store, plan, items_of_pairs(pairs))
     lists, known = lists_of(store, runs, plan.systems, plan.k), KnownLabels(store, plan)
     if plan.pool == "settle":
-        rankings = {name: store.runs.ranking(run) for name, run in zip(plan.systems, runs, strict=True)}
+        rankings = rankings_of(store, plan, runs)
         return settle_items(plan, rankings, pooled(lists), known.people, scale=scale)
     return pool_of(plan, lists, known)
 

@@ -44,6 +44,9 @@ def test_a_missing_file_and_names_near_it(bucket):
     with pytest.raises(rs.InputError, match=r"s3://rankings/other/x\.run does not exist") as error:
         remote_file("s3://rankings/other/x.run")
     assert error.value.hint == "check the address"
+    with pytest.raises(rs.InputError) as error:
+        remote_file("s3://rankings/runs")
+    assert error.value.hint == "did you mean runs/?"
 
 
 @pytest.mark.parametrize("url", ["s3://no-such-bucket/a.run", "s3://no-such-bucket/", "s3://no-such-bucket/*.run"])

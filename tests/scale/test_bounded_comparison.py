@@ -106,7 +106,7 @@ def test_memory_that_unjudged_docs_need_is_said_before_they_are_looked_at(files,
         f"d{(step * d + q) % 37}" not in JUDGED[f"q{q}"] for step in (1, 2) for q in range(40) for d in range(30)
     )
     needed = 260 + n_docs * 470 / (1 << 20)
-    words = f"200 MB are taken already, and about {needed:.4g} MB will be"
+    words = f"about {needed:.4g} MB, of which 200 MB are taken already"
     with pytest.warns(UserWarning, match=re.escape(words)), pytest.raises(pytest.fail.Exception):
         rs.compare(qrels, runs[:2], "AP", memory="128MB")
     with pytest.raises(pytest.fail.Exception):

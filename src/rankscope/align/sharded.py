@@ -714,17 +714,20 @@ def align_task(
     return align_shard(qrels, shard, policies, replace(read_options, progress=progress), **options)
 
 
-FileStates = dict[str, tuple[int, ...]]
+FileStates = dict[str, tuple[int, int]]
 
 
 def states_of(paths: Iterable[str]) -> FileStates:
-    """Return what tells files of this machine from what may be in their place later: whatever is written changes it."""
+    """Return what tells files of this machine from what may be in their place later: whatever is written changes it.
+
+    Numbers of inodes do not count: where an object store is mounted as a folder, they change by themselves.
+    """
     found: FileStates = {}
     for path in paths:
         if not is_remote(path) and path != "-":  # a store tells its versions apart
             with suppress(OSError):  # whoever reads it says what is wrong
                 state = Path(path).stat()
-                found[path] = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
+                found[path] = (state.st_size, state.st_mtime_ns)
     return found
 
 

@@ -390,7 +390,7 @@ def words_on(job: JobSize) -> Iterator[tuple[str, str]]:
     rows = (
         "rows cannot be counted before they are read"
         if job.n_rows is None
-        else (f"{'' if job.is_exact else 'about '}{job.n_rows:,} rows")
+        else (f"{job.n_rows:,} rows" if job.is_exact else f"about {rounded(job.n_rows):,} rows")
     )
     size = in_words(job.n_bytes) + (f" ({job.n_bytes:,} bytes)" if job.n_bytes >= 1024 else "")
     yield "the run", f"{counted(job.n_files, 'file')}, {size} of {kinds}, {rows}"
@@ -401,6 +401,11 @@ def words_on(job: JobSize) -> Iterator[tuple[str, str]]:
         yield "its order", f"rows of a query lie together at all places looked at ({seen})"
     else:
         yield "its order", f"rows of a query do not lie together: {job.scattered_query} comes back after others"
+
+
+def rounded(n: int) -> int:
+    """Return an estimate with as many digits as it deserves: three."""
+    return int(float(f"{n:.3g}"))
 
 
 def happening(job: JobSize) -> str:
@@ -434,7 +439,9 @@ def time_of(job: JobSize) -> str:
     if job.trouble:
         return f"none: its first rows cannot be scored: {job.trouble}"
     if job.seconds is None or job.rows_per_second is None:
-        return "is not known before all is read; as TREC text or Parquet it can: rankscope convert RUN run.parquet"
+        return (
+            "is known once all is read; of TREC text or Parquet it is known before: rankscope convert RUN run.parquet"
+        )
     rate = f"{job.rows_per_second / 1e6:.3g} million rows a second, all included, measured here on its first rows"
     speed = job.link_bytes_per_second
     link = f"; files arrive at {in_words(round(speed))} a second" if speed else ""

@@ -122,12 +122,11 @@ class EvidenceSource:
             needed += ROW_BYTES * max(int(run.hits.n_retrieved.sum()) for run in self.runs.values())
         taken = resident_bytes()
         if taken + needed > memory * MORE_BY:
-            fewer = "a measure with a cut-off looks at fewer docs, and " if k is None else ""
-            at = "at none" if k is None else "looks at none"
+            fewer = "a measure with a cut-off looks at fewer of them, and " if k is None else ""
             give_warning(
-                f"memory={in_words(memory)} is less than it takes to find out what unjudged docs could change: "
-                f"{in_words(taken)} are taken already, and about {in_words(taken + needed)} will be; "
-                f"{fewer}unjudged = irrelevant {at}"
+                f"more memory will be taken than the {in_words(memory)} that are given: about "
+                f"{in_words(taken + needed)}, of which {in_words(taken)} are taken already; the rest is for finding "
+                f"out what unjudged docs could change: {fewer}by `unjudged = irrelevant` none are looked at"
             )
 
     def repeats_itself(self, name: str) -> bool:

@@ -302,7 +302,8 @@ def missing_key(url: str) -> RankscopeError:
     try:
         for file in object_store(url).files_below(below):
             rest = file.key[len(parts_of(below)[2]) :]
-            near.append(rest.partition("/")[0])
+            name, slash, _ = rest.partition("/")
+            near.append(name + slash)  # what stands for files ends in a slash
             if len(near) >= _NEAR:
                 break
     except RankscopeError as error:

@@ -186,8 +186,18 @@ def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows:
     path = os.fspath(run)
     files = files_of(path) if is_many(path) else [path]
     sizes = [size_at(file) for file in files]
-    target = target_rows * ROW_BYTES if n is None else max(1, -(-sum(sizes) // n))
+    target = target_rows * ROW_BYTES if n is None else max(1, -(-sum(map(text_size, files, sizes)) // n))
     return [shard for file, size in zip(files, sizes, strict=True) for shard in cut_file(file, size, target)]
+
+
+def text_size(path: str, size: int) -> int:
+    """Return how many bytes a file has, or, as Parquet is cut by its rows, what these would have as text, about."""
+    if is_remote(path) or not is_parquet(path):
+        return size
+    from rankscope.io.table_check import row_group_sizes
+
+    with open_file(path) as file:
+        return sum(row_group_sizes(file, name=path)) * ROW_BYTES
 
 
 def size_at(path: str) -> int:

@@ -169,7 +169,9 @@ WRONG = [
     ({"pool": "disagreements"}, "Choose what people have judged"),
     ({"rule": "trusted"}, "Name the rater whose grade counts"),
     ({"pool": "file"}, "a pair in each line"),
-    ({"pool": "file", "pairs": "query,doc\nq1,d1\nq2"}, "Line 3 of the docs"),
+    ({"pool": "file", "size": "", "pairs": "query,doc\nq1,d1\nq2"}, "Line 3 of the docs"),
+    ({"pool": "file", "size": "", "pairs": "query,doc\nq99,d1"}, "Doctors does not have the query q99"),
+    ({"pool": "file", "pairs": "query,doc\nq1,d1"}, "Docs that are listed are all judged: leave this empty"),
     ({"guideline": "grade them"}, "scale"),
 ]
 

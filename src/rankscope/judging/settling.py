@@ -457,7 +457,7 @@ def compared_runs(store: Store, task: Task) -> ComparedRuns | None:
         )
     stored = [known[number] for number in plan.runs]
     names = plan.systems if len(plan.systems) == len(stored) else tuple(run.system for run in stored)
-    runs = {name: store.runs.ranking(run) for name, run in zip(names, stored, strict=True)}
+    runs = {name: store.runs.ranking(run, answered=True) for name, run in zip(names, stored, strict=True)}
     before = None if plan.pool == "audit" else known_labels(store, task)
     items = store.tasks.items(task)
     queries = {item.query for item in items} | set(before or ())

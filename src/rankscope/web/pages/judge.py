@@ -27,6 +27,7 @@ from rankscope.judging.pools import cut_of, n_known
 from rankscope.judging.rater_view import RaterState
 from rankscope.judging.session import states_of_raters
 from rankscope.judging.settling_state import SettlingState
+from rankscope.judging.task_notes import task_notes
 from rankscope.judging.tasks import TaskExtension, change_guideline, check_margin, create_task, extend_task
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
@@ -185,7 +186,7 @@ POOLS: dict[PoolKind, str] = {
     "sample": "a random sample of docs",
     "disagreements": "docs on which a judge and people differ",
     "audit": "the order of an audit",
-    "file": "docs of a file",
+    "file": "docs of a list",
 }
 RULES: dict[LabelRule, str] = {
     "lower median": "the lower median of its grades",
@@ -203,7 +204,7 @@ def what_of(task: Task) -> str:
     """Say in half a sentence what is judged."""
     plan = task.plan
     pool = "the first {docs} of each list" if plan.mode == "lists" else POOLS[plan.pool]
-    of = f" of {', '.join(plan.systems)}" if plan.systems else ""
+    of = f" of {', '.join(plan.systems)}" if plan.systems and plan.pool != "file" else ""
     kind = "lists side by side: " if plan.mode == "lists" else ""
     return f"{kind}{pool.format(docs='doc' if plan.k == 1 else counted(plan.k, 'doc'))}{of}"
 
@@ -378,6 +379,8 @@ class TaskPage(Record, kw_only=True):
     """How many versions of the guideline judgments of this task followed, with the one that holds now."""
     n_items: int = 0
     n_gold: int = 0
+    notes: tuple[str, ...] = ()
+    """Queries that are left out, and docs without a text."""
     known: str = ""
     """What was left out as known already."""
     rule: str = ""
@@ -405,6 +408,7 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
         n_guidelines=found.n_guidelines,
         n_items=len({item.query for item in items}) if task.plan.mode == "lists" else len(items),
         n_gold=sum(item.gold is not None for item in items),
+        notes=library.cached(("notes", task.number, task.plan.k, len(items)), lambda: task_notes(store, task)),
         known=library.cached(("known", task.number, task.plan.k, task.plan.size), lambda: known_words(library, task)),
         rule=RULES[task.plan.rule],
     )
@@ -586,6 +590,11 @@ def pools_and_systems(asked: CreateOptions) -> list[FormCheck]:
             pool != "file" and bool(asked.pairs.strip()),
             "These are not used: choose the docs listed below, or empty this field.",
         ),
+        (
+            "size",
+            pool == "file" and asked.size is not None,
+            "Docs that are listed are all judged: leave this empty, or shorten the list.",
+        ),
     ]
 
 
@@ -622,6 +631,7 @@ def field_of(message: str) -> str:
         "name": ("name of a task", "a task "),
         "gold": ("known grade",),
         "judge_qrels": ("not of a model",),
+        "pairs": ("does not have the quer",),
         "pool": ("nothing to judge", "would hold"),
         "run": ("runs", "a run is"),
     }.items():

@@ -262,7 +262,6 @@ def task_of(args: argparse.Namespace, store: Store) -> Task:
 
 
 def create(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.guidelines import DEFAULT_GUIDELINE
     from rankscope.judging.pools import cut_of
     from rankscope.judging.records import LabelRule, TaskPlan
     from rankscope.judging.settling import is_bounded
@@ -305,7 +304,7 @@ def create(args: argparse.Namespace, store: Store) -> None:
         plan,
         runs=runs,
         collection=args.collection,
-        guideline=DEFAULT_GUIDELINE if args.guideline is None else read_text(args.guideline),
+        guideline=None if args.guideline is None else read_text(args.guideline),
         pairs=pairs_in(args.file) if args.file else (),
         who=getpass_user(),
     )

@@ -9,7 +9,7 @@ from rankscope.comparison.known_measures import check_within_range
 from rankscope.data.judgments import as_text
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.audits import looks_reached, planned_looks
-from rankscope.judging.guidelines import DEFAULT_GUIDELINE, check_readable, check_scale, parse_guideline
+from rankscope.judging.guidelines import check_readable, check_scale, default_guideline, parse_guideline
 from rankscope.judging.labels import stored_labels
 from rankscope.judging.pools import (
     KnownLabels,
@@ -51,7 +51,7 @@ def create_task(
     *,
     runs: Sequence[str | int | StoredRun] = (),
     collection: str | None = None,
-    guideline: str = DEFAULT_GUIDELINE,
+    guideline: str | None = None,
     pairs: Iterable[tuple[str, str]] = (),
     items: Iterable[TaskItem] | None = None,
     gold: Mapping[str, Mapping[str, float]] | None = None,
@@ -72,7 +72,7 @@ def create_task(
     collection
         Whose queries and docs are judged; by default that of the runs.
     guideline
-        A text in Markdown with a scale, as `rankscope.judging.guidelines` reads it.
+        A text in Markdown with a scale, as `rankscope.judging.guidelines` reads it; by default one for the plan's mode.
     pairs
         With the pool `file`: queries and docs.
     items
@@ -99,10 +99,11 @@ def create_task(
     >>> task.number, task.state, rater.id
     (1, 'open', 'task 1 rater 1')
     """
-    guideline = as_text(guideline)
+    plan = plan or TaskPlan()
+    guideline = as_text(default_guideline(plan.mode) if guideline is None else guideline)
     scale = [each.grade for each in parse_guideline(guideline).scale]
     check_scale(scale)
-    plan, found = with_runs(store, checked_plan(plan or TaskPlan()), runs)
+    plan, found = with_runs(store, checked_plan(plan), runs)
     check_size(plan)
     check_judge_labels(store, plan)
     check_measure(store, plan, scale)

@@ -21,7 +21,7 @@ from rankscope.data.tasks import (
 )
 from rankscope.errors import OptionError, RankscopeError, UnknownNameError
 from rankscope.judging.agreement import AgreementReport
-from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
+from rankscope.judging.guidelines import DEFAULT_GUIDELINE, default_guideline, parse_guideline
 from rankscope.judging.left_to_judge import judged_by, nobody_words
 from rankscope.judging.pools import cut_of, n_known
 from rankscope.judging.rater_view import RaterState
@@ -293,8 +293,7 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         items = len({item.query if task.plan.mode == "lists" else item.number for item in store.tasks.items(task)})
         words = f"{counted(items, unit)}; nobody is invited yet."
     else:
-        active = [line for line in lines if line.revoked is None]
-        raters = counted(len(active), "rater")
+        raters = raters_words(counted_)
         kinds = "" if found is None else kinds_of_answers(found, counted_)
         words = f"{done:,} of {n:,} answers are given{kinds}, by {raters}." if n else f"{raters}, and nothing to judge."
     share, missing = done / n if n else 0.0, task.plan.overlap - len(counted_)
@@ -302,6 +301,15 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         share *= len(counted_) / task.plan.overlap
         words += f" {task.plan.overlap} raters are to judge each {unit}: {missing} more can be invited."
     return TaskStanding(n=n, done=done, share=share, words=words, raters=lines)
+
+
+def raters_words(lines: Sequence[RaterLine]) -> str:
+    """Count raters, and how many of them are revoked: what these have answered stays."""
+    n_revoked = sum(line.revoked is not None for line in lines)
+    words = counted(len(lines), "rater")
+    if not n_revoked:
+        return words
+    return f"{words}, {'who is' if len(lines) == 1 else f'{n_revoked:,} of them'} revoked"
 
 
 def kinds_of_answers(found: AgreementReport, lines: Sequence[RaterLine]) -> str:
@@ -690,7 +698,7 @@ def make_task(library: Library, identity: Identity, asked: CreateOptions) -> Tas
             plan,
             runs=sorted(asked.run, key=lambda run: run != asked.baseline),
             collection=asked.collection,
-            guideline=asked.guideline.replace("\r\n", "\n"),
+            guideline=guideline_of(asked),
             pairs=pairs_of(asked.pairs) if asked.pool == "file" else (),
             who=identity.name,
         )
@@ -698,6 +706,12 @@ def make_task(library: Library, identity: Identity, asked: CreateOptions) -> Tas
         raise  # a run or qrels that are gone: no field of the form can be corrected
     except RankscopeError as error:
         raise FormError(field_of(error.message), error.message, error.hint) from None
+
+
+def guideline_of(asked: CreateOptions) -> str:
+    """Return the text of the form; one for docs that nobody changed makes place for the one for lists."""
+    text = asked.guideline.replace("\r\n", "\n")
+    return default_guideline(asked.mode) if text.strip() == DEFAULT_GUIDELINE.strip() else text
 
 
 class ExtendOptions(TaskNumber):

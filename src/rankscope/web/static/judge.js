@@ -258,7 +258,8 @@ function showDoc(item, view, doc) {
 function pairs(values, marking) {
   return Object.entries(values).filter(([, value]) => value !== null && value !== "").map(([name, value]) => {
     const text = Array.isArray(value) ? value.map((one) => (typeof one === "object" ? JSON.stringify(one) : one)).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
-    return element("div", [element("dt", visible(name), { dir: "auto" }), element("dd", marking ? marked(text, marking) : visible(text), { dir: "auto" })]);
+    const label = visible(name).split(/(?<=[._])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part])); // it wraps at dots
+    return element("div", [element("dt", label, { dir: "auto" }), element("dd", marking ? marked(text, marking) : visible(text), { dir: "auto" })]);
   });
 }
 

@@ -258,7 +258,7 @@ def test_of_three_lists_a_key_leads_to_the_next_two(chromium, three):
     assert "the lists in another order" in said
     assert "left clearly" not in said
     assert "sides" not in said
-    assert "Say that there is no difference where either list would do." in ada.page.locator("#help").text_content()
+    assert "Where either list would do, they are even" in ada.page.locator("#help").text_content()
     assert "Related: on the topic" not in ada.page.content()
     ada.close()
 

@@ -61,7 +61,7 @@ LISTS_GUIDELINE = f"""\
 Read the query as the person who typed it, and ask what they want to achieve. Then say which list of docs would serve
 them better. Lists are compared as a whole: the first docs count most, since hardly anybody reads far down.
 
-- Say that there is no difference where either list would do. Do not look for one.
+- Where either list would do, they are even: do not look for what sets them apart.
 - Flag a doc that should never be shown for this query, and say why in a few words.
 - Mark the one doc that you would choose, whichever list it is in.
 - Say that you cannot tell where the query or the docs are unclear. Do not guess.

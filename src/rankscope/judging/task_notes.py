@@ -28,7 +28,7 @@ def left_out_words(store: Store, task: Task) -> str:
     systems = listed(list(dict.fromkeys(name for names in left_out.values() for name in names)), last="or", most=SHOWN)
     return (
         f"{counted(len(left_out), 'query')} {are} left out ({which}): nothing says that {systems} was asked {them}, "
-        f"and there is no answer. A list of docs (--file) can hold {them} all the same."
+        f"and there is no answer. A list of docs (`--file`) can hold {them} all the same."
     )
 
 

@@ -10,11 +10,13 @@ import pytest
 
 from rankscope.cli.main import main
 from rankscope.judging.agreement import AgreementReport, agreement_of
-from rankscope.judging.opinions import OpinionReport, opinions_of
+from rankscope.judging.opinions import Look, OpinionReport, looks_by_value, opinions_of, tells_nothing, value_flags
+from rankscope.records import replace
 from rankscope.report.agreement import agreement_report
-from rankscope.report.document import Estimates
-from rankscope.report.opinions import opinions_report
+from rankscope.report.document import Bullets, Estimate, Estimates
+from rankscope.report.opinions import drawn, left_out_blocks, opinions_report
 from rankscope.report.render import render
+from rankscope.store import StoredDoc
 from small_task import small_task
 
 GRADES = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
@@ -181,3 +183,26 @@ def test_agreement_on_lists_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert main(["judge", "agreement", "hearts", "--format", "json"]) == 0
     published = json.loads((SCHEMAS / "judge-agreement.schema.json").read_text())
     jsonschema.validate(json.loads(capsys.readouterr().out), published)
+
+
+def test_without_any_interval_there_are_words_and_no_empty_chart():
+    bare, whole = (Estimate("new against old", 25.0, *ends, "+25 points") for ends in ((None, None), (-5.0, 55.0)))
+    assert list(drawn("Flags", (bare, whole))) == [Estimates("Flags", (bare, whole))]
+    words = Bullets("Flags (too few queries for an interval)", ("new against old: +25 points",))
+    assert list(drawn("Flags", (bare,))) == [words]
+    assert list(drawn("Flags", (replace(bare, value=None),))) == []
+
+
+def test_an_attribute_whose_values_name_one_doc_each_has_no_table(tmp_path):
+    """By hand: of ten docs, each has a year of its own and one of two kinds."""
+    with small_task(tmp_path) as made:
+        fill(made)
+        flags = opinions_of(made.store, made.task).flags
+    docs = {f"d{i}": StoredDoc(fields={"year": 1990 + i, "kind": "ab"[i % 2]}) for i in range(10)}
+    looks = [Look("ada", "q01", doc, doc == "d1", "") for doc in docs]
+    values = looks_by_value(looks, {}, docs)
+    assert [name for (of, name), some in values.items() if tells_nothing(of, some)] == ["year"]
+    assert {(each.name, each.value) for each in value_flags(values)} == {("kind", "a"), ("kind", "b")}
+    (said,) = left_out_blocks(replace(flags, values_left_out=("year of the doc",)))
+    assert said.text.endswith("or there are too many: year of the doc.")
+    assert list(left_out_blocks(flags)) == []

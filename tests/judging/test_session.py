@@ -13,7 +13,7 @@ import rankscope as rs
 from kitchen import LISTS, add_runs, graded, joined, pairs_of, request, small_task
 from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.errors import InputError, OptionError
-from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, states_of_raters
+from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, shown_fields, states_of_raters
 from rankscope.judging.tasks import change_guideline, create_task, extend_task
 from rankscope.records import replace, to_builtins, to_json
 from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
@@ -638,3 +638,14 @@ def test_a_request_of_a_browser_is_checked():
 
     with pytest.raises(OptionError, match="rater"):
         from_builtins(SaveRequest, {"uuid": "u", "query": "q", "doc": "d", "rater": "somebody else"})
+
+
+def test_what_metadata_holds_is_shown_once_and_by_the_last_part_of_its_name():
+    """BEIR's metadata comes as an object, and each of its fields as the query's own; of docs it is in names with dots."""
+    of_query = {"kind": "history", "language": "en", "metadata": {"kind": "history", "language": "en"}}
+    assert shown_fields(of_query) == {"kind": "history", "language": "en"}
+    assert shown_fields({"metadata": {"kind": "history"}}) == {"metadata": {"kind": "history"}}
+    of_doc = {"metadata.section": "art", "metadata.url": "a", "other.url": "b", "year": 1990, "odd.": 1}
+    assert shown_fields(of_doc) == {
+        "section": "art", "metadata.url": "a", "other.url": "b", "year": 1990, "odd.": 1
+    }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 
 import pytest
 
@@ -69,6 +70,32 @@ def test_a_sample_grows_without_losing_docs(store):
     assert before < set(pairs_in(store, task))
 
 
+def test_the_first_docs_of_some_queries_are_whole_queries_and_grow(store):
+    """By hand: the lists name four docs of q1, two of q2 and one of q3; a query is taken as a whole or not at all."""
+    every = Counter(query for query, _ in pairs_in(store, small_task(store, "all")))
+    task = small_task(store, size=4)
+    before = Counter(query for query, _ in pairs_in(store, task))
+    assert 0 < before.total() <= 4 < every.total()
+    assert all(n == every[query] for query, n in before.items())
+    extended = extend_task(store, task, size=every.total())
+    assert extended.items == every.total() - before.total()
+    with pytest.raises(OptionError, match="size does nothing here: the task all was made of all"):
+        extend_task(store, store.tasks.get("all"), size=50)
+    with pytest.raises(InputError, match="nothing to judge") as said:
+        small_task(store, "none", size=1)
+    assert "size=1 is less than a query has" in said.value.hint
+
+
+def test_a_list_of_docs_has_no_size_and_only_queries_that_are_known(store):
+    with pytest.raises(OptionError, match="docs of a list are all judged"):
+        create_task(store, "sized", rs.TaskPlan(pool="file", size=1), collection="food", pairs=[("q1", "a")])
+    with pytest.raises(InputError, match="food does not have the query q99"):
+        create_task(store, "odd", rs.TaskPlan(pool="file"), collection="food", pairs=[("q1", "a"), ("q99", "a")])
+    task = create_task(store, "listed", rs.TaskPlan(pool="file"), collection="food", pairs=[("q1", "a"), ("q2", "no")])
+    with pytest.raises(InputError, match="food does not have the queries q98 and q99"):
+        extend_task(store, task, pairs=[("q98", "a"), ("q99", "a")])
+
+
 def test_the_order_of_an_audit_follows_from_seed_and_names(store):
     """As the formula says: by the first 8 bytes of the sha256 of seed, \\x1f and query. The lists of q3 are the same."""
     judge = store.qrels.add(rs.Qrels({"q1": {"z": 3, "y": 2, "w": 1}}), name="model", kind="judge")
@@ -112,8 +139,8 @@ def test_disagreements_between_people_and_a_judge(store):
 
 def test_pairs_of_a_file_and_items_of_others(store):
     plan = TaskPlan(pool="file", repeat_share=0.0)
-    task = create_task(store, "file", plan, collection="food", pairs=[("q1", "a"), ("q1", "a"), ("q9", "z")])
-    assert pairs_in(store, task) == [("q1", "a"), ("q9", "z")]
+    task = create_task(store, "file", plan, collection="food", pairs=[("q1", "a"), ("q1", "a"), ("q3", "z")])
+    assert pairs_in(store, task) == [("q1", "a"), ("q3", "z")]
     assert extend_task(store, task, pairs=[("q1", "a"), ("q2", "b")]).items == 1
     given = [TaskItem(number=0, query="q1", doc="d", place=4)]
     assert store.tasks.items(create_task(store, "given", plan, collection="food", items=given))[0].place == 4

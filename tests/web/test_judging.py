@@ -166,14 +166,14 @@ def test_offline_and_back_and_reloaded_in_the_middle(desk, invite):
     ada.page.wait_for_load_state("networkidle")  # what comes next is loaded before it is needed
     ada.context.set_offline(True)
     ada.press("1", "1")
-    ada.page.get_by_text("Offline: 2 answers kept in this browser").wait_for()
+    ada.page.get_by_text("Offline: 2 presses kept in this browser").wait_for()
     assert len(ada.held[0]) == 1
     # the connection is back, but saving does not work yet: a reload keeps what was not sent
     ada.context.route("**/judge/save.json", lambda route: route.abort())
     ada.context.set_offline(False)
     ada.page.reload()
     ada.page.locator("#done", has_text="3").wait_for()
-    ada.page.get_by_text("2 answers kept in this browser").wait_for()
+    ada.page.get_by_text("2 presses kept in this browser").wait_for()
     ada.press("u")
     ada.page.get_by_text("There is nothing to undo").wait_for()
     ada.context.unroute("**/judge/save.json")
@@ -196,7 +196,7 @@ def test_a_restart_of_the_server_loses_nothing(chromium, tmp_path):
         ada.page.wait_for_load_state("networkidle")
         server.close()
         ada.press("2", "1")
-        ada.page.get_by_text("Offline: 2 answers kept in this browser").wait_for()
+        ada.page.get_by_text("Offline: 2 presses kept in this browser").wait_for()
         server = Server(Library(store), port=server.port)
         ada.press("0")
         ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
@@ -331,10 +331,10 @@ def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
     desk.store.tasks.stop(task)
     ada.press("3")
     ada.page.locator("#warning", has_text="stopped").wait_for()
-    ada.page.locator("#saved", has_text="Not saved: 1 answer kept in this browser").wait_for()
+    ada.page.locator("#saved", has_text="Not saved: 1 press kept in this browser").wait_for()
     assert len(ada.held[0]) == 1
     ada.page.reload()
-    ada.page.locator("#saved", has_text="Not saved: 1 answer kept in this browser").wait_for()
+    ada.page.locator("#saved", has_text="Not saved: 1 press kept in this browser").wait_for()
     desk.store.tasks.reopen(task)
     ada.page.reload()
     ada.page.locator("#title:not(:empty)").wait_for()
@@ -416,6 +416,29 @@ def test_a_phone_says_how_far_it_is_and_presses_no_button_by_itself(desk, invite
     assert len(set(ada.page.evaluate(borders))) == 1
     ada.page.locator("#settle-line:visible", has_text=re.compile("settled")).wait_for()
     assert ada.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_an_older_answer_says_that_it_is_and_is_asked_for_again(desk, invite):
+    task = create_task(
+        desk.store, "older", TaskPlan(k=1, measure="P@1", repeat_share=0.0), runs=["lexical-7", "dense-9"]
+    )
+    ada = invite(task)
+    answers = iter([("At most 1 more.", True), ("At most 1 more.", True), ("It is settled.", False)])
+    said = []
+
+    def settling(route):
+        line, newer = next(answers, ("It is settled.", False))
+        said.append(line)
+        route.fulfill(json={"line": line, "newer": newer})
+
+    ada.page.locator("#title:not(:empty)").wait_for()
+    n = int(ada.page.locator("#n").inner_text())
+    ada.page.route("**/judge/settling.json", settling)
+    ada.press(*"2" * n)
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+    ada.page.locator("#settle-line", has_text="At most 1 more. (being worked out again)").wait_for()
+    ada.page.locator("#settle-line", has_text=re.compile("^It is settled.$")).wait_for()
+    assert said[-3:] == ["At most 1 more.", "At most 1 more.", "It is settled."]
 
 
 def test_hostile_texts_are_shown_and_not_obeyed(chromium, tmp_path):

@@ -93,7 +93,7 @@ def test_lists_by_touch_offline_and_for_axe(chromium, desk, width, scheme):
     ada.context.set_offline(True)
     ada.page.get_by_text("no difference").tap()
     ada.page.get_by_role("button", name=re.compile("^Would choose")).first.tap()
-    ada.page.get_by_text("Offline: 2 answers kept in this browser").wait_for()
+    ada.page.get_by_text("Offline: 2 presses kept in this browser").wait_for()
     assert desk.store.preferences.current(task=str(task.number)) == ()
     ada.context.set_offline(False)
     ada.saved()
@@ -243,6 +243,50 @@ def test_a_query_that_was_passed_over_comes_again_only_after_it_was_judged(chrom
     assert "All done" in ada.page.locator("#query").inner_text()
     assert ada.page.locator("#warning").is_hidden()
     ada.close()
+
+
+def test_of_three_lists_a_key_leads_to_the_next_two(chromium, three):
+    ada = Rater(chromium, three, three_task(three.store, "pairs", repeat_share=0.5))
+    ada.page.locator(".board2").nth(2).wait_for()
+    assert ada.page.locator("#place").inner_text().endswith("blind, order drawn at random")
+    for pair in ("list 1 or list 3", "list 2 or list 3", "list 1 or list 2"):
+        ada.press("p")
+        ada.page.locator(".which [aria-pressed=true]", has_text=pair).wait_for()
+    ada.press("m")
+    said = ada.page.locator("#help").inner_text()
+    assert "the next two lists" in said
+    assert "the lists in another order" in said
+    assert "left clearly" not in said
+    assert "sides" not in said
+    assert "Where either list would do, they are even" in ada.page.locator("#help").text_content()
+    assert "Related: on the topic" not in ada.page.content()
+    ada.close()
+
+
+def test_where_a_list_is_empty_the_first_doc_there_is_has_the_focus(chromium, tmp_path):
+    """Both orders of the lists are drawn for some query: in half of them the empty list is on the left."""
+    store = fill(tmp_path, lists={"lexical-7": {"q1": ["d3", "d1"], "q2": ["d4"], "q3": ["d6"]}, "dense-9": {}})
+    running = Server(Library(store))
+    running.store = store
+    dense, lexical = store.runs.find("dense-9"), store.runs.find("lexical-7")
+    task = create_task(store, "empty", TaskPlan(mode="lists", k=3, repeat_share=0.0), runs=[lexical, dense])
+    ada = Rater(chromium, running, task)
+    for place in range(1, 4):
+        ada.page.locator("#place", has_text=f"Query {place} of 3").wait_for()
+        assert ada.page.get_by_text("Nothing was found.").count() == 1
+        assert ada.page.locator(".li.cur").count() == 1
+        ada.press("h", "l", "x")
+        ada.page.get_by_label("Note").fill("xb12")
+        ada.press("Enter", "b")
+        ada.page.get_by_text("You would choose this one").wait_for()
+        ada.press("3", "Enter")
+    ada.saved()
+    docs, choices = ada.held
+    assert ({note for _, _, note, _ in docs.values()}, len(docs), len(choices)) == ({"xb12"}, 3, 3)
+    assert {each.preference.value for each in store.preferences.current(task=str(task.number))} == {0}
+    ada.close()
+    running.close()
+    store.close()
 
 
 def test_no_keys_are_named_where_there_are_none(chromium, three):

@@ -54,7 +54,7 @@ def test_a_reload_without_a_connection_shows_the_screen_and_loses_nothing(chromi
     ada.page.locator("#done", has_text="1").wait_for()  # also what the server had is known
     ada.page.locator("#title:not(:empty)").wait_for()
     ada.press("2", "1")
-    ada.page.get_by_text("Offline: 2 answers kept in this browser").wait_for()
+    ada.page.get_by_text("Offline: 2 presses kept in this browser").wait_for()
     ada.page.reload()
     ada.page.locator("#done", has_text="3").wait_for()
     assert len(ada.held[0]) == 1
@@ -82,7 +82,7 @@ def test_lists_without_a_connection(chromium, desk):
     ada.page.locator("#counts", has_text="1 of").wait_for()
     ada.page.locator(".board2").nth(1).wait_for()
     ada.press("b", "5", "Enter")
-    ada.page.get_by_text("Offline: 2 answers kept in this browser").wait_for()
+    ada.page.get_by_text("Offline: 2 presses kept in this browser").wait_for()
     desk.running.append(Server(Library(desk.store), port=desk.port))
     ada.saved()
     assert sorted(each.preference.value for each in desk.store.preferences.current(task=str(task.number))) == [-2, 2]

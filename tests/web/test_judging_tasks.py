@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from urllib.parse import urlencode
@@ -169,7 +170,9 @@ WRONG = [
     ({"pool": "disagreements"}, "Choose what people have judged"),
     ({"rule": "trusted"}, "Name the rater whose grade counts"),
     ({"pool": "file"}, "a pair in each line"),
-    ({"pool": "file", "pairs": "query,doc\nq1,d1\nq2"}, "Line 3 of the docs"),
+    ({"pool": "file", "size": "", "pairs": "query,doc\nq1,d1\nq2"}, "Line 3 of the docs"),
+    ({"pool": "file", "size": "", "pairs": "query,doc\nq99,d1"}, "Doctors does not have the query q99"),
+    ({"pool": "file", "pairs": "query,doc\nq1,d1"}, "Docs that are listed are all judged: leave this empty"),
     ({"guideline": "grade them"}, "scale"),
 ]
 
@@ -421,7 +424,7 @@ def test_a_task_of_lists_leads_to_preferences(desk):
     plan = TaskPlan(mode="lists", k=3)
     task = create_task(desk.store, "side by side", plan, runs=list(LISTS))
     page = desk.get(f"/judge/show?task={task.number}").data.decode()
-    assert f'href="/flags?task={task.number}">Preferences and flags' in page
+    assert f'href="/flags?task={task.number}">Flags, choices and preferences' in page
     assert f'href="/agreement?task={task.number}"' not in page
     assert "3 queries" in page
 
@@ -448,6 +451,21 @@ def test_the_link_of_an_invitation_is_shown_once_and_can_be_revoked(desk):
     assert new != token
     assert desk.ask("GET", "/judge/state.json", Authorization=f"Bearer {new}").status == 200
     assert urllib3.request("GET", desk.url + "/judge/start?invite=wrong", redirect=False).status == 403
+
+
+def test_a_revoked_rater_counts_as_one_whose_answers_stay(desk):
+    task = add_task(desk.store, "revoked", PAIRS)
+    for name, n in (("Ann", 2), ("Bo", 1)):
+        _, token = desk.store.raters.invite(task, name=name)
+        for query, doc in PAIRS[:n]:
+            body = {"uuid": str(uuid.uuid4()), "query": query, "doc": doc, "grade": 1.0}
+            assert desk.ask("POST", "/judge/save.json", json.dumps(body), Authorization=f"Bearer {token}").status == 200
+    bo = next(rater for rater in desk.store.raters.list(task) if rater.name == "Bo")
+    assert send(desk, "/judge/revoke", task=task.number, rater=bo.number).status == 303
+    page = desk.get(f"/judge/show?task={task.number}").data.decode()
+    assert f"3 of {len(PAIRS) + 1} answers are given, by 2 raters, 1 of them revoked." in page
+    assert '<td data-of="done">1</td>' in page
+    assert f'<td data-of="done">2 of {len(PAIRS)}</td>' in page
 
 
 def in_a_browser(server):

@@ -247,7 +247,11 @@ def keep(scores: Scores, args: argparse.Namespace) -> None:
     qrels = load_qrels(args.qrels, duplicates=decided["duplicates"], options=options.read_options_from(args, "qrels"))
     runs = {run.name or "run": run for run in load_runs(args.runs, options=options.read_options_from(args))}
     rankings = Rankings(
-        qrels, runs, Policies(**decided), args.profile, lambda shown: Texts.of(queries=args.queries, only=shown)
+        qrels,
+        runs,
+        Policies(**decided),
+        args.profile,
+        lambda shown: Texts.of(queries=args.queries, docs=args.docs if shown else None, only=shown),
     )
     options.keep_files(args, rankings, scores)
 

@@ -176,7 +176,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--file", metavar="FILE", help="a table or qrels that name the docs to judge")
     deep = "so many of each run's first docs (default: 10; of an audit as many as its measure reads)"
     make.add_argument("--k", metavar="N", help=deep)
-    make.add_argument("--size", metavar="N", help="so many docs of a sample, or queries of an audit or of lists")
+    make.add_argument(
+        "--size",
+        metavar="N",
+        help="at most so many docs (of top: those of whole queries), or queries of an audit or of lists",
+    )
     make.add_argument("--overlap", metavar="N", help="so many raters judge each doc (default: 1)")
     make.add_argument("--settle", action="store_true", help="with extend: docs that can turn the verdict")
     make.add_argument("-m", "--measure", metavar="NAME", help="the measure whose comparison is to be settled")
@@ -268,10 +272,10 @@ def task_of(args: argparse.Namespace, store: Store) -> Task:
 
 
 def create(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.guidelines import DEFAULT_GUIDELINE
     from rankscope.judging.pools import cut_of
     from rankscope.judging.records import LabelRule, TaskPlan
     from rankscope.judging.settling import is_bounded
+    from rankscope.judging.task_notes import task_notes
     from rankscope.judging.tasks import create_task
 
     if not args.names:
@@ -310,7 +314,7 @@ def create(args: argparse.Namespace, store: Store) -> None:
         plan,
         runs=runs,
         collection=args.collection,
-        guideline=DEFAULT_GUIDELINE if args.guideline is None else read_text(args.guideline),
+        guideline=None if args.guideline is None else read_text(args.guideline),
         pairs=pairs_in(args.file) if args.file else (),
         who=getpass_user(),
     )
@@ -325,6 +329,8 @@ def create(args: argparse.Namespace, store: Store) -> None:
     if task.plan.measure and task.plan.mode == "docs" and not is_bounded(task.plan.measure):
         note = f"note: what open docs could do to {task.plan.measure} at the worst is not known: a verdict by it is "
         show(*wrapped(f"{note}settled only once all docs are judged that it reads"))
+    for words in task_notes(store, task):
+        show(*wrapped(f"note: {words}"))
 
 
 def judge_qrels_number(args: argparse.Namespace, store: Store, runs: Sequence[str]) -> int | None:
@@ -454,7 +460,7 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
     blind, in_lists = "blind" if task.plan.blind else "with systems and ranks", task.plan.mode == "lists"
     show(
         f"task {each.number}, {each.name}: {judged_words(each)}, {each.state}",
-        f"  {', '.join(task.plan.systems) or 'docs of a file'}; pool {each.pool}, "
+        f"  {', '.join(task.plan.systems) or 'docs of a list'}; pool {each.pool}, "
         f"{counted(task.plan.overlap, 'rater')} for each {'query' if in_lists else 'doc'}, {blind}"
         f"{'' if in_lists else f', rule {task.plan.rule}'}",
         *(rater_line(rater) for rater in raters),

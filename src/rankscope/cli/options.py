@@ -369,7 +369,9 @@ def keep_files(
         with open_store(where, create=args.store is not None) as store:
             needs = {need for name in scores.measures for need in data_of_docs(parse_measure(name))}
             data = data_digests(**{need: getattr(args, need) for need in needs})
-            runs, new, looked = keep(store, rankings, scores, comparison=comparison, data=data)
+            runs, new, looked = keep(
+                store, rankings, scores, comparison=comparison, data=data, with_docs=args.docs is not None
+            )
     except RankscopeError as error:
         if args.store is not None:
             raise

@@ -82,7 +82,7 @@ class TaskPlan(Record, kw_only=True):
     judge_qrels: int | None = None
     """The stored qrels of a judge that is a model, which people audit or disagree with."""
     size: int | None = None
-    """How many docs of a sample or of `settle`, how many queries of an audit; None: all."""
+    """How many docs at most, of `top` those of whole queries; of an audit or of lists how many queries; None: all."""
     changed_only: bool = True
     """Whether an audit of several systems leaves out queries for which all of them have the same first k docs."""
     looks: tuple[int, ...] = (20, 40, 80)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ class Texts(LightRecord, eq=False):
             notes += lacking_notes("docs", only or (), table.doc_ids, files)
         roles = match_columns(list(table.fields), {role: DOC_COLUMNS[role] for role in ("title", "text")})
         titles, bodies = (texts_in(table.fields.get(roles.get(role, ""), {})) for role in ("title", "text"))
-        return cls(asked, titles, bodies, files, tuple(notes))
+        return cls(asked, titles, bodies, files, tuple(notes), other_fields(table, {*roles.values()}))
 
     def query(self, query: str) -> str:
         """Return what was asked, on one line."""
@@ -96,6 +97,16 @@ class Texts(LightRecord, eq=False):
                 last = end
         pieces += [(text[last:stop], False), ("…" if stop < len(text) else "", False)]
         return tuple(piece for piece in pieces if piece[0])
+
+
+def other_fields(table: DocTable, words: AbstractSet[str]) -> dict[str, dict[str, Any]]:
+    """Return what a table knows of docs beside their titles and texts: by doc, the value of each field."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, values in table.fields.items():
+        for doc, value in values.items() if name not in words else ():
+            if value is not None:
+                found.setdefault(doc, {})[name] = value
+    return found
 
 
 def files_among(**given: Any) -> dict[str, str]:

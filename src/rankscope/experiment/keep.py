@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -344,6 +345,16 @@ def docs_to_keep(store: Store, result: CollectionResult) -> dict[str, StoredDoc]
     last = store.runs.list(collection=result.name, last=1)
     if last and last[0].docs_sha256 == result.parts["docs"].sha256:
         named -= store.texts.known_docs(result.name)
+    return stored_docs(rankings, named)
+
+
+def docs_of_files(rankings: Rankings) -> dict[str, StoredDoc]:
+    """Return the first docs of runs in files, as far as their words were given."""
+    return stored_docs(rankings, frozenset().union(*map(first_docs, rankings.runs.values())))
+
+
+def stored_docs(rankings: Rankings, named: AbstractSet[str]) -> dict[str, StoredDoc]:
+    """Return what is known of docs, as it is kept."""
     texts = rankings.texts_of(named)
     return {
         doc: StoredDoc(texts.titles.get(doc, ""), texts.bodies.get(doc, ""), stored_fields(texts.fields.get(doc, {})))
@@ -401,17 +412,20 @@ def keep_files(
     *,
     comparison: Comparison | None = None,
     data: Mapping[str, str] | None = None,
+    with_docs: bool = False,
 ) -> tuple[tuple[StoredRun, ...], frozenset[int], StoredComparison | None]:
     """Keep runs that were read from files, with their scores, and how they compare; return which of them are new, too.
 
     They belong to the collection that has the same judgments in the store, else to one that is called as the file of
     the judgments is. What the store has of a system there is not kept again, as the runs in the results of a project.
-    `data` stands for the embeddings, docs and ontology that measures have looked at.
+    `data` stands for the embeddings, docs and ontology that measures have looked at. `with_docs`: the words of docs are
+    given, so that those of the first docs are kept. Words of queries are kept of all that are answered.
     """
     name, qrels = collection_of(store, rankings)
     are_all = qrels.facts["n_queries"] == len(rankings.qrels)
     known = known_queries(store, name)
     given = rankings.texts_of(frozenset()).queries
+    docs = docs_of_files(rankings) if with_docs else {}
     stored, new = [], set()
     for system, run in rankings.runs.items():
         asked = asked_of_file(run, rankings.qrels.query_ids, known)
@@ -428,9 +442,14 @@ def keep_files(
             )
             kept = store.runs.add(run, facts_of_file(system, run, about, scores, comparison))
             new.add(kept.number)
+        more = {query: StoredQuery(given[query]) for query in {*asked, *run.query_ids} & given.keys()}
+        if any(queries.get(query) != each for query, each in more.items()):
+            store.tasks.add_queries(name, more)
         if are_all and kept.queries_sha256 == queries_sha256(queries):
             keep_scores(store, kept, qrels, scores, scores[system], data=data or {})
         stored.append(kept)
+    if docs:
+        store.texts.add_docs(name, docs)
     looked = None
     if comparison is not None:
         looked = keep_comparison(

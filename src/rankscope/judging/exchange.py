@@ -627,7 +627,8 @@ def by_query_id(
 def known_queries(store: Store, collection: str) -> tuple[frozenset[str], dict[str, list[str]]]:
     """Return the ids of a collection's queries, and those with each text; nothing where the store knows none."""
     texts: dict[str, str] = {}
-    for sha256 in dict.fromkeys(run.queries_sha256 for run in store.runs.list(collection=collection)):
+    asked = [run.queries_sha256 for run in store.runs.list(collection=collection)]
+    for sha256 in dict.fromkeys([*store.tasks.further_queries(collection), *asked]):
         texts |= {name: query.text or "" for name, query in store.texts.queries(sha256).items()}
     by_text: dict[str, list[str]] = {}
     for name, text in texts.items():

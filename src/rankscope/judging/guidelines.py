@@ -17,7 +17,7 @@ from collections.abc import Collection
 from rankscope.align.policies import Policies
 from rankscope.data.qrels import Qrels
 from rankscope.errors import GradeError, InputError
-from rankscope.judging.records import GradeLabel, Guideline
+from rankscope.judging.records import GradeLabel, Guideline, TaskMode
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scoring import check_grades
 from rankscope.measures.spec import Measure
@@ -56,6 +56,28 @@ worth to them. Judge only what the doc says: not how long or how well it is writ
 - out of date
 - cannot be opened
 """
+
+LISTS_GUIDELINE = f"""\
+# What to judge
+
+Read the query as the person who typed it, and ask what they want to achieve. Then say which list of docs would serve
+them better. Lists are compared as a whole: the first docs count most, since hardly anybody reads far down.
+
+- Where either list would do, they are even: do not look for what sets them apart.
+- Flag a doc that should never be shown for this query, and say why in a few words.
+- Mark the one doc that you would choose, whichever list it is in.
+- Say that you cannot tell where the query or the docs are unclear. Do not guess.
+
+## Scale
+
+{DEFAULT_GUIDELINE.partition("## Scale")[2].strip()}
+"""
+"""With lists side by side, where no guideline is given; the scale is kept for grades from elsewhere, and not shown."""
+
+
+def default_guideline(mode: TaskMode) -> str:
+    """Return the text that raters follow where none is given."""
+    return LISTS_GUIDELINE if mode == "lists" else DEFAULT_GUIDELINE
 
 
 def parse_guideline(text: str) -> Guideline:

@@ -20,7 +20,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -51,6 +51,10 @@ SHOWN = 20
 """Of notes, words and flagged docs, so many of the most frequent are kept."""
 MOST_VALUES = 20
 """Attributes of queries and fields of docs with more values than this are texts, and do not divide flags."""
+FEW_VALUES = 5
+"""An attribute with so many values is always shown."""
+RARELY_SHARED = 0.2
+"""Where at most this share of the values is of three docs or more, an attribute names docs and no kind of them."""
 SHORTEST_WORD = 3
 ENOUGH_CHECKS = 5
 """With fewer preferences, nothing is said of sides."""
@@ -180,6 +184,8 @@ class FlagReport(Record, kw_only=True):
     words: tuple[NoteCount, ...]
     """The most frequent words in notes, each counted once in a note."""
     by_value: tuple[ValueFlags, ...]
+    values_left_out: tuple[str, ...] = ()
+    """Attributes and fields that are not among these, as they have very many values, or values of one or two docs."""
     docs: tuple[FlaggedDoc, ...]
     """Those that most raters flagged first."""
     n_docs: int
@@ -363,6 +369,7 @@ def flags_of(store: Store, task: Task, items: Mapping[QueryDoc, TaskItem], looks
     wrong = {pair: some for pair, some in by_doc.items() if any(each.flag for each in some)}
     rates = flag_rates(task, ranked)
     notes = Counter(each.note for each in flagged if each.note)
+    values = looks_by_value(looks, queries, docs) if flagged else {}
     return FlagReport(
         share=CountOf(len(flagged), len(looks)),
         by_rank=rank_flags((rank, look) for _, rank, look in ranked),
@@ -377,7 +384,8 @@ def flags_of(store: Store, task: Task, items: Mapping[QueryDoc, TaskItem], looks
         n_without_note=sum(not each.note for each in flagged),
         notes=most_frequent(notes),
         words=word_counts(flagged),
-        by_value=tuple(value_flags(looks, queries, docs)) if flagged else (),
+        by_value=tuple(value_flags(values)),
+        values_left_out=tuple(f"{name} of the {of}" for (of, name), some in values.items() if tells_nothing(of, some)),
         docs=tuple(flagged_docs(wrong, items, queries, docs)),
         n_docs=len(wrong),
     )
@@ -464,33 +472,43 @@ def most_frequent(counts: Mapping[str, int]) -> tuple[NoteCount, ...]:
     return tuple(NoteCount(text, n) for text, n in ordered[:SHOWN])
 
 
-def value_flags(
-    looks: Sequence[Look], queries: Mapping[str, StoredQuery], docs: Mapping[str, StoredDoc]
-) -> Iterator[ValueFlags]:
+def value_flags(values: ValueLooks) -> Iterator[ValueFlags]:
     """Yield flags by the values of attributes of queries and of fields of docs, those with most flags first."""
-    for of in ("query", "doc"):
-        by_value: dict[str, dict[str, list[Look]]] = {}
-        for each in looks:
-            found: Mapping[str, Any] = {}
-            if of == "query" and each.query in queries:
-                found = queries[each.query].attributes
-            elif of == "doc" and each.doc in docs:
-                found = docs[each.doc].fields
-            for name, value in found.items():
+    for (of, name), by_value in values.items():
+        if len(by_value) < 2 or tells_nothing(of, by_value):
+            continue
+        some = [(value, [each for each in of_value if each.flag], of_value) for value, of_value in by_value.items()]
+        for value, flagged, of_value in sorted(some, key=lambda one: (-len(one[1]), byte_order(one[0]))):
+            yield ValueFlags(
+                of=of, name=name, value=value, share=CountOf(len(flagged), len(of_value)), words=word_counts(flagged)
+            )
+
+
+ValueLooks: TypeAlias = Mapping[tuple[Literal["query", "doc"], str], Mapping[str, Sequence[Look]]]
+"""By the kind and name of an attribute and each of its values, what raters looked at."""
+
+
+def looks_by_value(
+    looks: Sequence[Look], queries: Mapping[str, StoredQuery], docs: Mapping[str, StoredDoc]
+) -> ValueLooks:
+    found: dict[tuple[Literal["query", "doc"], str], dict[str, list[Look]]] = {}
+    for each in looks:
+        of_query = queries[each.query].attributes if each.query in queries else {}
+        of_doc = docs[each.doc].fields if each.doc in docs else {}
+        named: list[tuple[Literal["query", "doc"], Mapping[str, Any]]] = [("query", of_query), ("doc", of_doc)]
+        for of, attributes in named:
+            for name, value in attributes.items():
                 if isinstance(value, SIMPLE):
-                    by_value.setdefault(name, {}).setdefault(str(value), []).append(each)
-        for name, values in by_value.items():
-            if not 1 < len(values) <= MOST_VALUES:
-                continue
-            some = [(value, [each for each in of_value if each.flag], of_value) for value, of_value in values.items()]
-            for value, flagged, of_value in sorted(some, key=lambda one: (-len(one[1]), byte_order(one[0]))):
-                yield ValueFlags(
-                    of="query" if of == "query" else "doc",
-                    name=name,
-                    value=value,
-                    share=CountOf(len(flagged), len(of_value)),
-                    words=word_counts(flagged),
-                )
+                    found.setdefault((of, name), {}).setdefault(str(value), []).append(each)
+    return dict(sorted(found.items(), key=lambda one: one[0][0] != "query"))
+
+
+def tells_nothing(of: Literal["query", "doc"], by_value: Mapping[str, Sequence[Look]]) -> bool:
+    """Tell whether there are too many values, or nearly all are those of one or two docs (or queries) each."""
+    if len(by_value) <= FEW_VALUES:
+        return False
+    shared = [len({each.query if of == "query" else each.doc for each in looks}) > 2 for looks in by_value.values()]
+    return len(by_value) > MOST_VALUES or sum(shared) <= RARELY_SHARED * len(by_value)
 
 
 def flagged_docs(

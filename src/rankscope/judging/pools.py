@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import TypeAlias
 
 from rankscope.align.policies import Policies
@@ -12,6 +14,7 @@ from rankscope.errors import OptionError, UnknownNameError
 from rankscope.io.ids import byte_order
 from rankscope.judging.queue import unit_hash
 from rankscope.judging.records import TaskItem, TaskPlan
+from rankscope.judging.worst_case import asked_of, common_queries
 from rankscope.measures.parse import parse_measure
 from rankscope.records import Record, replace
 from rankscope.store import Store, StoredRun
@@ -85,13 +88,14 @@ def runs_of(store: Store, numbers: Iterable[int]) -> list[StoredRun]:
 
 def lists_of(store: Store, runs: Sequence[StoredRun], systems: Sequence[str], k: int) -> Lists:
     """Return the first k docs of every query that all of the runs were asked."""
-    rankings = {name: store.runs.ranking(run) for name, run in zip(systems, runs, strict=True)}
+    rankings = {name: store.runs.ranking(run, answered=True) for name, run in zip(systems, runs, strict=True)}
     common = common_queries(rankings)
     if runs and not common:
         raise OptionError("the runs of the task have no query in common", hint="choose runs of the same queries")
     return first_docs(rankings, common, k)
 
 
+<<<<<<< HEAD
 def rankings_of(store: Store, plan: TaskPlan, runs: Sequence[StoredRun]) -> dict[str, Run]:
     """Return the rankings of a task's runs by the names that its plan has for them; some stored plans have none."""
     names = plan.systems if len(plan.systems) == len(runs) else tuple(run.system for run in runs)
@@ -101,12 +105,27 @@ def rankings_of(store: Store, plan: TaskPlan, runs: Sequence[StoredRun]) -> dict
 def common_queries(rankings: Mapping[str, Run]) -> list[str]:
     asked = [set(run.query_ids if run.asked is None else run.asked.queries) for run in rankings.values()]
     return sorted(set.intersection(*asked), key=byte_order) if asked else []
+=======
+def rankings_of(store: Store, plan: TaskPlan) -> dict[str, Run]:
+    """Return the runs of a task by the names of their systems; a plan that names none has those of the runs."""
+    runs = runs_of(store, plan.runs)
+    names = plan.systems if len(plan.systems) == len(runs) else [run.system for run in runs]
+    return {name: store.runs.ranking(run, answered=True) for name, run in zip(names, runs, strict=True)}
+>>>>>>> fix2
 
 
-def first_docs(rankings: Mapping[str, Run], common: Sequence[str], k: int | None) -> Lists:
+def queries_left_out(store: Store, plan: TaskPlan) -> dict[str, list[str]]:
+    """Return the queries that some of the runs answer and others were not asked: by query, those other systems."""
+    asked = {name: frozenset(asked_of(run)) for name, run in rankings_of(store, plan).items()}
+    every = sorted(frozenset().union(*asked.values()), key=byte_order)
+    lacking = {query: [name for name, queries in asked.items() if query not in queries] for query in every}
+    return {query: names for query, names in lacking.items() if names}
+
+
+def first_docs(rankings: Mapping[str, Run], common: Iterable[str], k: int | None) -> Lists:
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for name, run in rankings.items():
-        top = top_docs(run, common, Policies(duplicates="first"), depth=k)
+        top = top_docs(run, list(common), Policies(duplicates="first"), depth=k)
         found[name] = dict(zip(top.query_ids, top.docs, strict=True))
     return found
 
@@ -127,7 +146,11 @@ def with_ranks(store: Store, plan: TaskPlan, items: Sequence[TaskItem]) -> list[
     docs: dict[str, dict[str, dict[str, int]]] = {}
     for item in items:
         docs.setdefault(item.query, {})[item.doc] = {}
+<<<<<<< HEAD
     rankings = rankings_of(store, plan, runs_of(store, plan.runs))
+=======
+    rankings = rankings_of(store, plan)
+>>>>>>> fix2
     asked = [query for query in common_queries(rankings) if query in docs]
     for system, docs_of in first_docs(rankings, asked, None).items():
         for query, listed in docs_of.items():
@@ -156,7 +179,18 @@ def pool_of(plan: TaskPlan, lists: Lists, known: KnownLabels) -> list[TaskItem]:
     if plan.pool == "sample":
         items.sort(key=lambda item: unit_hash(plan.seed, item.query, item.doc))
         items = items[: plan.size]
-    return items
+    return whole_queries(plan, items) if plan.pool == "top" and plan.size is not None else items
+
+
+def whole_queries(plan: TaskPlan, items: Sequence[TaskItem]) -> list[TaskItem]:
+    """Return the docs of some queries, all of each and at most `size` in all.
+
+    The queries are drawn in an order that follows from the seed and their names, so that a larger size only adds some.
+    """
+    n_docs = Counter(item.query for item in items)
+    order = sorted(n_docs, key=lambda query: unit_hash(plan.seed, query))
+    totals = dict(zip(order, accumulate(n_docs[query] for query in order), strict=True))
+    return [item for item in items if totals[item.query] <= (plan.size or 0)]
 
 
 def whole_lists(plan: TaskPlan, lists: Lists) -> list[TaskItem]:

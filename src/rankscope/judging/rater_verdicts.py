@@ -413,4 +413,7 @@ def task_queries(store: Store, task: Task) -> dict[str, StoredQuery]:
     found: dict[str, StoredQuery] = {}
     for sha256 in dict.fromkeys(run.queries_sha256 for run in stored_runs(store, task).values()):
         found |= store.texts.queries(sha256)
+    for sha256 in store.tasks.further_queries(task.collection):
+        given = store.texts.queries(sha256)
+        found |= {name: each for name, each in given.items() if not found.get(name, StoredQuery()).text}
     return found

@@ -218,8 +218,8 @@ class RaterSession:
             query=query,
             text=stored.text or query,
             attributes={
-                name: in_json(value)
-                for name, value in stored.attributes.items()
+                name: value
+                for name, value in shown_fields(stored.attributes).items()
                 if name != CONVERSATION and not name.casefold().startswith(ANSWERS)
             },
             conversation=tuple(map(turn_words, spoken)) if isinstance(spoken, list | tuple) else (str(spoken),),
@@ -239,7 +239,7 @@ class RaterSession:
             again=again,
             title=doc.title,
             text=doc.text,
-            fields=in_json(doc.fields),
+            fields=shown_fields(doc.fields),
             links=links_in(doc.fields.values()),
             ranks={} if self.task.plan.blind else item.ranks,
             state=said.state((item.query, item.doc), again=again),
@@ -668,6 +668,22 @@ def seconds_of(seconds: float | None) -> float | None:
     if seconds is None or not math.isfinite(seconds) or not 0 <= seconds <= LONGEST_S:
         return None
     return seconds
+
+
+def shown_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields as raters read them, in JSON: each once, by the last part of its name where no other has that.
+
+    What an inner object holds, such as the metadata of BEIR, may be known by names of its own as well; then the object
+    says nothing new.
+    """
+    told = {
+        name: value
+        for name, value in values.items()
+        if not (isinstance(value, Mapping) and all(key in values and values[key] == value[key] for key in value))
+    }
+    last = {name: name.rpartition(".")[2] for name in told}
+    n_names = Counter(last.values())
+    return {last[name] if last[name] and n_names[last[name]] == 1 else name: in_json(told[name]) for name in told}
 
 
 def in_json(value: Any) -> Any:

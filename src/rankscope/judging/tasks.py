@@ -9,6 +9,7 @@ from rankscope.comparison.known_measures import check_within_range
 from rankscope.data.judgments import as_text
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.audits import looks_reached, planned_looks
+<<<<<<< HEAD
 from rankscope.judging.guidelines import (
     DEFAULT_GUIDELINE,
     check_readable,
@@ -16,6 +17,9 @@ from rankscope.judging.guidelines import (
     check_some_not_relevant,
     parse_guideline,
 )
+=======
+from rankscope.judging.guidelines import check_readable, check_scale, default_guideline, parse_guideline
+>>>>>>> fix2
 from rankscope.judging.labels import stored_labels
 from rankscope.judging.pools import (
     KnownLabels,
@@ -58,7 +62,7 @@ def create_task(
     *,
     runs: Sequence[str | int | StoredRun] = (),
     collection: str | None = None,
-    guideline: str = DEFAULT_GUIDELINE,
+    guideline: str | None = None,
     pairs: Iterable[tuple[str, str]] = (),
     items: Iterable[TaskItem] | None = None,
     gold: Mapping[str, Mapping[str, float]] | None = None,
@@ -79,7 +83,7 @@ def create_task(
     collection
         Whose queries and docs are judged; by default that of the runs.
     guideline
-        A text in Markdown with a scale, as `rankscope.judging.guidelines` reads it.
+        A text in Markdown with a scale, as `rankscope.judging.guidelines` reads it; by default one for the plan's mode.
     pairs
         With the pool `file`: queries and docs.
     items
@@ -106,10 +110,12 @@ def create_task(
     >>> task.number, task.state, rater.id
     (1, 'open', 'task 1 rater 1')
     """
-    guideline = as_text(guideline)
+    plan = plan or TaskPlan()
+    guideline = as_text(default_guideline(plan.mode) if guideline is None else guideline)
     scale = [each.grade for each in parse_guideline(guideline).scale]
     check_scale(scale)
-    plan, found = with_runs(store, checked_plan(plan or TaskPlan()), runs)
+    plan, found = with_runs(store, checked_plan(plan), runs)
+    check_size(plan)
     check_judge_labels(store, plan)
     check_measure(store, plan, scale)
     named = collection or (found[0].collection if found else "")
@@ -117,6 +123,8 @@ def create_task(
         raise OptionError("the task needs a collection", hint="name the runs whose docs are judged, or the collection")
     if strangers := sorted({run.collection for run in found} - {named}):
         raise OptionError(f"a run is of the collection {strangers[0]}, and the task of {named}")
+    pairs = list(pairs)
+    check_queries(store, named, pairs)
     chosen = items_of_plan(store, plan, found, pairs, scale=scale) if items is None else list(items)
     if not chosen:
         raise InputError("there is nothing to judge", hint=why_nothing(plan))
@@ -165,6 +173,32 @@ def check_numbers(plan: TaskPlan) -> None:
         raise OptionError(
             f"the shares of gold docs ({plan.gold_share:g}) and of docs that come again ({plan.repeat_share:g}) are "
             "from 0 to 0.5"
+        )
+
+
+def check_size(plan: TaskPlan) -> None:
+    """Refuse a number of docs beside docs that are named one by one: it would be kept, and nothing would follow it."""
+    if plan.pool == "file" and plan.size is not None:
+        raise OptionError(
+            f"size is {plan.size}, and docs of a list are all judged", hint="leave the size out, or shorten the list"
+        )
+
+
+def check_queries(store: Store, collection: str, pairs: Iterable[tuple[str, str]]) -> None:
+    """Refuse docs of queries that nobody knows, where the store knows the queries of a collection: raters saw an id."""
+    unknown = dict.fromkeys(query for query, _ in pairs)
+    runs = store.runs.list(collection=collection) if unknown else ()
+    for sha256 in dict.fromkeys([*store.tasks.further_queries(collection), *(run.queries_sha256 for run in runs)]):
+        for query in store.texts.query_ids(sha256):
+            unknown.pop(query, None)
+    for run in runs if unknown else ():
+        for query in store.runs.columns(run).queries:
+            unknown.pop(query, None)
+    if runs and unknown:
+        noun = "the query" if len(unknown) == 1 else "the queries"
+        raise InputError(
+            f"{collection} does not have {noun} {listed(list(unknown))}",
+            hint="correct the list",
         )
 
 
@@ -244,7 +278,11 @@ def items_of_plan(
         return with_ranks(store, plan, items_of_pairs(pairs))
     lists, known = lists_of(store, runs, plan.systems, plan.k), KnownLabels(store, plan)
     if plan.pool == "settle":
+<<<<<<< HEAD
         rankings = rankings_of(store, plan, runs)
+=======
+        rankings = {name: store.runs.ranking(run, answered=True) for name, run in zip(plan.systems, runs, strict=True)}
+>>>>>>> fix2
         return settle_items(plan, rankings, pooled(lists), known.people, scale=scale)
     return pool_of(plan, lists, known)
 
@@ -257,6 +295,8 @@ def why_nothing(plan: TaskPlan) -> str:
         "settle": "no grade of an unjudged doc that the measure reads of these runs can change the verdict",
         "disagreements": "people and the judge agree on all docs that both have graded",
         "audit": "the systems have the same first docs for all queries; changed_only=False takes these, too",
+        "top": "all of these docs are judged in the qrels already, the runs are empty"
+        + (f", or size={plan.size} is less than a query has: its docs are taken as a whole" if plan.size else ""),
     }.get(plan.pool, "all of these docs are judged in the qrels already, or the runs are empty")
 
 
@@ -283,7 +323,7 @@ def extend_task(
     k
         So many of each system's first docs.
     size
-        So many docs of a sample, or queries of an audit or of lists.
+        At most so many docs, of `top` those of whole queries; in audits and lists so many queries.
     overlap
         So many raters of each doc.
     pairs
@@ -295,6 +335,12 @@ def extend_task(
     for what, new, old in (("k", k, plan.k), ("size", size, plan.size), ("overlap", overlap, plan.overlap)):
         if new is not None and old is not None and new < old:
             raise OptionError(f"{what} is {old} already", hint="a task can only grow")
+    if size is not None and plan.size is None:
+        what = "the docs of its list" if plan.pool == "file" else "all that its pool has"
+        raise OptionError(
+            f"size does nothing here: the task {task.name} was made of {what}",
+            hint="raters and k can grow",
+        )
     if plan.mode == "lists" and k not in (None, plan.k):
         raise OptionError(
             f"the lists of the task {task.name} are judged down to rank {plan.k}",
@@ -302,6 +348,8 @@ def extend_task(
         )
     changed = replace(plan, k=k or plan.k, size=size or plan.size, overlap=overlap or plan.overlap)
     checked_plan(changed)
+    pairs = list(pairs)
+    check_queries(store, task.collection, pairs)
     more = [*with_ranks(store, plan, items_of_pairs(pairs)), *items]
     if plan.pool == "audit" and (changed != plan or any(item.purpose == "audit" for item in more)):
         check_looks(store, task)

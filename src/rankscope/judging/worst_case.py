@@ -49,9 +49,14 @@ INEXACT = 1e-8
 """What a cosine may be off by that is made of a sine, which is rough near 0."""
 
 
+def asked_of(run: Run) -> Sequence[str]:
+    """Return the queries that a run was asked; where nobody says so, those that it answers."""
+    return run.query_ids if run.asked is None else run.asked.queries
+
+
 def common_queries(runs: Mapping[str, Run]) -> tuple[str, ...]:
     """Return the queries that all runs were asked, in the order of their bytes."""
-    asked = [frozenset(run.query_ids if run.asked is None else run.asked.queries) for run in runs.values()]
+    asked = [frozenset(asked_of(run)) for run in runs.values()]
     return tuple(sorted(frozenset.intersection(*asked), key=byte_order)) if asked else ()
 
 

@@ -21,7 +21,7 @@ from rankscope.judging.opinions import (
     shown_difference,
     signed_points,
 )
-from rankscope.printable import counted
+from rankscope.printable import counted, listed
 from rankscope.report.agreement import NONE, NOTE_WIDTH, count_cell, number_cell, share_words
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import (
@@ -32,6 +32,7 @@ from rankscope.report.document import (
     Fact,
     Facts,
     Mark,
+    Paragraph,
     Report,
     Section,
     TableBlock,
@@ -95,9 +96,19 @@ def estimates_of(found: OpinionReport) -> Iterator[Block]:
     titles = {"preferences": "Better list", "choices": "Chosen doc ranked higher"}
     for kind, pairs in (("preferences", found.preferences.pairs), ("choices", found.choices.pairs)):
         if pairs:
-            yield Estimates(f"{titles[kind]}: win rate less 50%, {UNIT}", tuple(map(win_estimate, pairs)))
+            yield from drawn(f"{titles[kind]}: win rate less 50%, {UNIT}", tuple(map(win_estimate, pairs)))
     if found.flags.pairs:
-        yield Estimates(f"Flagged more often, {UNIT}", tuple(map(flag_estimate, found.flags.pairs)))
+        yield from drawn(f"Flagged more often, {UNIT}", tuple(map(flag_estimate, found.flags.pairs)))
+
+
+def drawn(title: str, estimates: tuple[Estimate, ...]) -> Iterator[Block]:
+    """Yield a chart of what has an interval; of too few queries there is none, and what is known stands in words."""
+    if any(each.low is not None for each in estimates):
+        yield Estimates(title, estimates)
+        return
+    known = tuple(f"{each.name}: {each.words}" for each in estimates if each.value is not None)
+    if known:
+        yield Bullets(f"{title} (too few queries for an interval)", known)
 
 
 def win_estimate(pair: OpinionPair) -> Estimate:
@@ -159,7 +170,7 @@ def flag_sections(flags: FlagReport) -> Iterator[Section]:
         )
         for of, name in names
     ]
-    yield Section("Flags by attribute", tuple(tables))
+    yield Section("Flags by attribute", (*tables, *left_out_blocks(flags)))
     intro = f"The first {SHOWN} of {flags.n_docs:,}." if flags.n_docs > SHOWN else ""
     yield Section("Flagged docs", (TableBlock("", docs_table(flags)),), intro=intro)
 
@@ -258,6 +269,13 @@ def ranks_table(flags: FlagReport) -> Table:
         "so the lists together count a doc of two systems twice"
     )
     return Table(["rank", *(system.system for system in flags.systems), "lists together"], [*rows, total], notes=[note])
+
+
+def left_out_blocks(flags: FlagReport) -> Iterator[Paragraph]:
+    """Yield which attributes have no table, and why."""
+    if flags.values_left_out:
+        names = listed(flags.values_left_out, most=SHOWN)
+        yield Paragraph(f"Left out, as nearly every value is that of one or two alone, or there are too many: {names}.")
 
 
 def notes_table(counts: Sequence[NoteCount], what: str) -> Table:

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,7 @@ def export_store(store: Store, folder: Path, *, progress: Progress | None = None
         listed.append(export_run(store, run, folder))
         if progress is not None:
             progress(done, len(runs))
+    further = {name: store.tasks.further_queries(name) for name in store.runs.collections()}
     manifest = {
         MARK: VERSION,
         "rankscope": __version__,
@@ -121,8 +122,9 @@ def export_store(store: Store, folder: Path, *, progress: Progress | None = None
             for move in store.tags.moves()
         ],
         "docs": {name: export_docs(store, name, folder) for name in store.runs.collections()},
+        "further_queries": further,
     }
-    for sha256 in sorted({run.queries_sha256 for run in runs}):
+    for sha256 in sorted({*(run.queries_sha256 for run in runs), *chain.from_iterable(further.values())}):
         lines = (
             {"query": query, "text": each.text, "attributes": each.attributes}
             for query, each in store.texts.queries(sha256).items()
@@ -170,7 +172,8 @@ def export_run(store: Store, run: StoredRun, folder: Path) -> dict[str, Any]:
         return {**about, "file": f"runs/{file.name}"}
     with file.open("rb") as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-    asked = AskedQueries(sha256, tuple(about["asked"]), run.details.failed, run.details.split)
+    queries = tuple(dict.fromkeys([*about["asked"], *ranking.rows.query]))  # who answers was asked
+    asked = AskedQueries(sha256, queries, run.details.failed, run.details.split)
     write_text(file.with_name(file.name + QUERIES_ENDING), asked.to_json())
     return {**about, "file": f"runs/{file.name}", "rows": rows}
 
@@ -335,6 +338,8 @@ def import_export(store: Store, folder: Path, *, progress: Progress | None = Non
                 progress(done, len(manifest["runs"]))
         for name, file in manifest["docs"].items():
             import_docs(store, name, folder / file)
+        for name, sets in manifest.get("further_queries", {}).items():
+            import_queries(store, name, [folder / "queries" / f"{sha256}.jsonl" for sha256 in sets])
         import_scores(store, folder / SCORES, runs)
         for each in manifest["comparisons"]:
             import_comparison(store, folder, each)
@@ -386,6 +391,13 @@ def import_docs(store: Store, name: str, path: Path) -> None:
         docs[line["doc"]] = StoredDoc(line["title"], line["text"], line["fields"])
     if docs:
         store.texts.add_docs(name, docs)
+
+
+def import_queries(store: Store, name: str, paths: Iterable[Path]) -> None:
+    """Take in what is known of queries that belong to no run."""
+    for path in paths:
+        lines = read_lines(path)
+        store.tasks.add_queries(name, {line["query"]: StoredQuery(line["text"], line["attributes"]) for line in lines})
 
 
 def counts_of(store: Store) -> ExchangeCounts:

@@ -352,15 +352,23 @@ class RunTable:
             return RunColumns(get_blob(connection, stored.ranking_sha256))
 
     def ranking(
-        self, stored: StoredRun, *, only: Collection[str] | None = None, columns: RunColumns | None = None
+        self,
+        stored: StoredRun,
+        *,
+        only: Collection[str] | None = None,
+        columns: RunColumns | None = None,
+        answered: bool = False,
     ) -> Run:
         """Return the run itself, named after its system; `only` the docs of some queries are read much sooner.
 
-        `columns` are what the method `columns` returned for it.
+        `columns` are what the method `columns` returned for it. Of a run in a file it is only known that it was asked
+        the judged queries; with `answered`, those that it has docs for count as asked as well.
         """
         rows = (columns or self.columns(stored)).rows(only)
         with self.store.reading() as connection:
             asked = texts_of(get_blob(connection, stored.asked_sha256))
+        if answered:
+            asked = tuple(dict.fromkeys([*asked, *rows.query]))
         origin = Origin(f"run {stored.number} of the store", "store", lambda: stored.ranking_sha256)
         queries = AskedQueries(stored.ranking_sha256, asked, stored.details.failed, stored.details.split)
         return Run(StoredSource(rows, origin, queries), name=stored.system)

@@ -17,6 +17,7 @@ from rankscope.printable import listed
 from rankscope.records import from_builtins, replace, to_builtins
 from rankscope.store.blobs import AT_A_TIME, insert_all_new
 from rankscope.store.judgments import check_guidelines
+from rankscope.store.runs import CollectionFacts, put_collection
 from rankscope.store.schema import collection, collection_version, run, task_item, text_sha256
 from rankscope.store.schema import guideline as guideline_table
 from rankscope.store.schema import query as query_table
@@ -155,7 +156,10 @@ class TaskTable:
                 connection.execute(change, rows[at : at + AT_A_TIME])
 
     def queries(self, task: Task, names: Iterable[str]) -> dict[str, StoredQuery]:
-        """Return what is known of queries: as the runs of the task were asked them, else as the collection has them."""
+        """Return what is known of queries: as the runs of the task were asked them, else as the collection has them.
+
+        Words that these runs were not asked with are those that were given beside other runs of the collection.
+        """
         wanted = frozenset(names)
         sets = sa.select(collection_version.c.queries_sha256)
         if task.plan.runs:
@@ -168,7 +172,24 @@ class TaskTable:
             for sha256 in dict.fromkeys(connection.execute(sets).scalars()):
                 rows = connection.execute(sa.select(query_table).where(query_table.c.queries_sha256 == sha256))
                 found |= {row.query: StoredQuery(row.text, row.attributes) for row in rows if row.query in wanted}
+        for sha256 in self.further_queries(task.collection):
+            given = self.store.texts.queries(sha256)
+            found |= {name: given[name] for name in wanted & given.keys() if not found.get(name, StoredQuery()).text}
         return found
+
+    def add_queries(self, collection_name: str, queries: Mapping[str, StoredQuery]) -> None:
+        """Keep the words of queries that no run is known to have been asked, for those who judge what runs answer."""
+        about = CollectionFacts(name=collection_name, queries=dict(queries), counts={"queries": len(queries)})
+        with self.store.writing() as connection:
+            put_collection(connection, about, self.store.clock())
+
+    def further_queries(self, collection_name: str) -> tuple[str, ...]:
+        """Return the hashes of such sets of queries of a collection, the oldest first."""
+        of_runs = sa.select(run.c.collection_version_id)
+        named = (collection.c.name == collection_name) & collection_version.c.id.not_in(of_runs)
+        wanted = sa.select(collection_version.c.queries_sha256).join(collection).where(named)
+        with self.store.reading() as connection:
+            return tuple(dict.fromkeys(connection.execute(wanted.order_by(collection_version.c.id)).scalars()))
 
     def guideline_text(self, task: Task) -> str:
         """Return the text that a task follows; what a sha256 stands for never changes, so it is remembered."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from rankscope.judging.guidelines import REASONS, SCALE
 from rankscope.records import Record
 
 _INLINE = re.compile(r"\*\*(.+?)\*\*|`(.+?)`")
@@ -83,3 +84,16 @@ def spans(text: str) -> tuple[MarkdownSpan, ...]:
     if at < len(text):
         found.append(MarkdownSpan(text[at:]))
     return tuple(found)
+
+
+def without_scale(text: tuple[MarkdownBlock, ...]) -> tuple[MarkdownBlock, ...]:
+    """Return a guideline without the lists that are shown by themselves: the scale, and reasons for a flag."""
+    kept: list[MarkdownBlock] = []
+    heading = ""
+    for block in text:
+        if block.kind == "heading":
+            heading = "".join(span.text for span in block.lines[0]).strip().lower()
+        if heading in (SCALE, REASONS) and block.kind != "paragraph":
+            continue
+        kept.append(block)
+    return tuple(kept)

@@ -15,7 +15,6 @@ from litestar.handlers import HTTPRouteHandler
 
 from rankscope.data.tasks import Guideline, Task, TaskRater
 from rankscope.errors import OptionError
-from rankscope.judging.guidelines import REASONS, SCALE
 from rankscope.judging.kept_sessions import KeptSessions
 from rankscope.judging.rater_view import PreferenceRequest, RaterState, SaveRequest
 from rankscope.judging.session import RaterSession
@@ -25,7 +24,7 @@ from rankscope.store import Store
 from rankscope.web.address import address, options_in
 from rankscope.web.forms import SentForm, checked_form
 from rankscope.web.library import Library
-from rankscope.web.markdown import MarkdownBlock, markdown_blocks
+from rankscope.web.markdown import markdown_blocks, without_scale
 from rankscope.web.pages.judge import InviteOptions, RaterNumber, TaskOptions, rater_in, task_page
 from rankscope.web.rendering import STYLE, static_file
 from rankscope.web.routing import HTML, JSON, as_bytes
@@ -97,19 +96,6 @@ def grade_keys(guideline: Guideline) -> tuple[str, ...]:
     if all(grade in range(10) for grade in grades):
         return tuple(f"{grade:g}" for grade in grades)
     return tuple(str(place) if place < 10 else "" for place in range(1, len(grades) + 1))
-
-
-def without_scale(text: tuple[MarkdownBlock, ...]) -> tuple[MarkdownBlock, ...]:
-    """Return a guideline without the lists that are shown by themselves: the scale, and reasons for a flag."""
-    kept: list[MarkdownBlock] = []
-    heading = ""
-    for block in text:
-        if block.kind == "heading":
-            heading = "".join(span.text for span in block.lines[0]).strip().lower()
-        if heading in (SCALE, REASONS) and block.kind != "paragraph":
-            continue
-        kept.append(block)
-    return tuple(kept)
 
 
 def levels_of(guideline: Guideline) -> tuple[int, ...]:
@@ -186,7 +172,7 @@ class RaterDesk:
             task=session.task,
             rater=session.rater,
             guideline=session.guideline,
-            text=text,
+            text=without_scale(text) if session.task.plan.mode == "lists" else text,
             without_scale=without_scale(text),
             levels=levels_of(session.guideline),
             grade_keys=grade_keys(session.guideline),

@@ -28,7 +28,7 @@ from rankscope.report.render.texts import clean, cleaned, with_minus
 from rankscope.report.tokens import tone
 from rankscope.web.address import address, state_without
 from rankscope.web.forms import FilledForm
-from rankscope.web.markdown import markdown_blocks
+from rankscope.web.markdown import markdown_blocks, without_scale
 from rankscope.web.security import Identity, Role
 
 STATIC = files("rankscope.web").joinpath("static")
@@ -110,6 +110,7 @@ class Renderer:
             "verdict": verdict,
             "counted": counted,
             "text_of": markdown_blocks,
+            "without_scale": without_scale,
             "listed": listed,
             "to": address,
             "state": state_without,

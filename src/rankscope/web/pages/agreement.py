@@ -28,7 +28,7 @@ def agreement_page(library: Library, asked: TaskResultOptions) -> AgreementPage:
         return AgreementPage(**known)
     if task.plan.mode == "lists":
         known["why_not"] = "Lists get no grades, so there are none to compare."
-        known["next_step"] = "The page Flags and choices says which list raters prefer, and what they flag."
+        known["next_step"] = "Flags, choices and preferences says which list raters prefer, and what they flag."
         return AgreementPage(**known)
     found = agreement_in(library, task)
     if not found.n_grades:

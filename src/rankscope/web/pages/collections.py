@@ -16,7 +16,7 @@ from rankscope.records import Options, Record
 from rankscope.report.document import Mark, Report, Section, TableBlock, VerdictBlock
 from rankscope.report.table import Cell, Table
 from rankscope.store.runs import StoredRun
-from rankscope.store.schema import collection, collection_version
+from rankscope.store.schema import collection, collection_version, run
 from rankscope.web.chosen import collection_runs
 from rankscope.web.library import Library
 from rankscope.web.query_list import simple_values
@@ -129,7 +129,9 @@ def line_of(library: Library, name: str) -> CollectionLine:
     runs = library.store.runs.list(collection=name)
     labels = library.store.qrels.list(name=name)
     versions = (
-        sa.select(sa.func.count()).select_from(collection_version.join(collection)).where(collection.c.name == name)
+        sa.select(sa.func.count(collection_version.c.id.distinct()))
+        .select_from(collection_version.join(collection).join(run))
+        .where(collection.c.name == name)
     )
     with library.store.reading() as connection:
         n_versions = connection.execute(versions).scalar_one()

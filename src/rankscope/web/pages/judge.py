@@ -21,12 +21,13 @@ from rankscope.data.tasks import (
 )
 from rankscope.errors import OptionError, RankscopeError, UnknownNameError
 from rankscope.judging.agreement import AgreementReport
-from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
+from rankscope.judging.guidelines import DEFAULT_GUIDELINE, default_guideline, parse_guideline
 from rankscope.judging.left_to_judge import judged_by, nobody_words
 from rankscope.judging.pools import cut_of, n_known
 from rankscope.judging.rater_view import RaterState
 from rankscope.judging.session import states_of_raters
 from rankscope.judging.settling_state import SettlingState
+from rankscope.judging.task_notes import task_notes
 from rankscope.judging.tasks import TaskExtension, change_guideline, check_margin, create_task, extend_task
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
@@ -185,7 +186,7 @@ POOLS: dict[PoolKind, str] = {
     "sample": "a random sample of docs",
     "disagreements": "docs on which a judge and people differ",
     "audit": "the order of an audit",
-    "file": "docs of a file",
+    "file": "docs of a list",
 }
 RULES: dict[LabelRule, str] = {
     "lower median": "the lower median of its grades",
@@ -203,7 +204,7 @@ def what_of(task: Task) -> str:
     """Say in half a sentence what is judged."""
     plan = task.plan
     pool = "the first {docs} of each list" if plan.mode == "lists" else POOLS[plan.pool]
-    of = f" of {', '.join(plan.systems)}" if plan.systems else ""
+    of = f" of {', '.join(plan.systems)}" if plan.systems and plan.pool != "file" else ""
     kind = "lists side by side: " if plan.mode == "lists" else ""
     return f"{kind}{pool.format(docs='doc' if plan.k == 1 else counted(plan.k, 'doc'))}{of}"
 
@@ -292,8 +293,7 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         items = len({item.query if task.plan.mode == "lists" else item.number for item in store.tasks.items(task)})
         words = f"{counted(items, unit)}; nobody is invited yet."
     else:
-        active = [line for line in lines if line.revoked is None]
-        raters = counted(len(active), "rater")
+        raters = raters_words(counted_)
         kinds = "" if found is None else kinds_of_answers(found, counted_)
         words = f"{done:,} of {n:,} answers are given{kinds}, by {raters}." if n else f"{raters}, and nothing to judge."
     share, missing = done / n if n else 0.0, task.plan.overlap - len(counted_)
@@ -301,6 +301,15 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         share *= len(counted_) / task.plan.overlap
         words += f" {task.plan.overlap} raters are to judge each {unit}: {missing} more can be invited."
     return TaskStanding(n=n, done=done, share=share, words=words, raters=lines)
+
+
+def raters_words(lines: Sequence[RaterLine]) -> str:
+    """Count raters, and how many of them are revoked: what these have answered stays."""
+    n_revoked = sum(line.revoked is not None for line in lines)
+    words = counted(len(lines), "rater")
+    if not n_revoked:
+        return words
+    return f"{words}, {'who is' if len(lines) == 1 else f'{n_revoked:,} of them'} revoked"
 
 
 def kinds_of_answers(found: AgreementReport, lines: Sequence[RaterLine]) -> str:
@@ -380,6 +389,8 @@ class TaskPage(Record, kw_only=True):
     """How many versions of the guideline judgments of this task followed, with the one that holds now."""
     n_items: int = 0
     n_gold: int = 0
+    notes: tuple[str, ...] = ()
+    """Queries that are left out, and docs without a text."""
     known: str = ""
     """What was left out as known already."""
     rule: str = ""
@@ -407,6 +418,7 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
         n_guidelines=found.n_guidelines,
         n_items=len({item.query for item in items}) if task.plan.mode == "lists" else len(items),
         n_gold=sum(item.gold is not None for item in items),
+        notes=library.cached(("notes", task.number, task.plan.k, len(items)), lambda: task_notes(store, task)),
         known=library.cached(("known", task.number, task.plan.k, task.plan.size), lambda: known_words(library, task)),
         rule=RULES[task.plan.rule],
     )
@@ -588,6 +600,11 @@ def pools_and_systems(asked: CreateOptions) -> list[FormCheck]:
             pool != "file" and bool(asked.pairs.strip()),
             "These are not used: choose the docs listed below, or empty this field.",
         ),
+        (
+            "size",
+            pool == "file" and asked.size is not None,
+            "Docs that are listed are all judged: leave this empty, or shorten the list.",
+        ),
     ]
 
 
@@ -624,6 +641,7 @@ def field_of(message: str) -> str:
         "name": ("name of a task", "a task "),
         "gold": ("known grade",),
         "judge_qrels": ("not of a model",),
+        "pairs": ("does not have the quer",),
         "pool": ("nothing to judge", "would hold"),
         "run": ("runs", "a run is"),
     }.items():
@@ -682,7 +700,7 @@ def make_task(library: Library, identity: Identity, asked: CreateOptions) -> Tas
             plan,
             runs=sorted(asked.run, key=lambda run: run != asked.baseline),
             collection=asked.collection,
-            guideline=asked.guideline.replace("\r\n", "\n"),
+            guideline=guideline_of(asked),
             pairs=pairs_of(asked.pairs) if asked.pool == "file" else (),
             who=identity.name,
         )
@@ -690,6 +708,12 @@ def make_task(library: Library, identity: Identity, asked: CreateOptions) -> Tas
         raise  # a run or qrels that are gone: no field of the form can be corrected
     except RankscopeError as error:
         raise FormError(field_of(error.message), error.message, error.hint) from None
+
+
+def guideline_of(asked: CreateOptions) -> str:
+    """Return the text of the form; one for docs that nobody changed makes place for the one for lists."""
+    text = asked.guideline.replace("\r\n", "\n")
+    return default_guideline(asked.mode) if text.strip() == DEFAULT_GUIDELINE.strip() else text
 
 
 class ExtendOptions(TaskNumber):

@@ -89,6 +89,12 @@ function prefer(value, cannotTell = false) {
   show();
 }
 
+// Of more than two lists, every two are asked about.
+function nextPair() {
+  pair = (pair + 1) % Math.max(1, view.preferences.length);
+  showPairs();
+}
+
 function wordsOfDegree(value) {
   const { left, right } = view.preferences[pair];
   if (value === 0) return "no difference";
@@ -208,6 +214,7 @@ async function open(index) {
   }
   const open_ = view.preferences.findIndex((one) => !isAnswered(one));
   if (isNew && open_ >= 0) pair = open_;
+  if (isNew) cursor = { list: Math.max(0, view.lists.findIndex(({ docs }) => docs.length)), place: 0 };
   if (isNew) watch.start();
   show();
   if (isNew) {
@@ -238,13 +245,15 @@ function back() {
 function move(step) {
   const { docs } = view.lists[cursor.list], place = cursor.place + step;
   if (place < 0) return back();
-  cursor.place = Math.min(docs.length - 1, place);
+  cursor.place = Math.max(0, Math.min(docs.length - 1, place));
   showCursor();
 }
 
 function aside(step) {
-  cursor.list = Math.min(view.lists.length - 1, Math.max(0, cursor.list + step));
-  cursor.place = Math.min(view.lists[cursor.list].docs.length - 1, cursor.place);
+  let list = cursor.list + step;
+  while (view.lists[list] && !view.lists[list].docs.length) list += step; // where nothing was found, nothing can be flagged
+  if (!view.lists[list]) return;
+  cursor = { list, place: Math.min(view.lists[list].docs.length - 1, cursor.place) };
   showCursor();
 }
 
@@ -260,7 +269,7 @@ function show() {
   if (isFinished || !items.length) return showEnd();
   if (!view) return;
   const item = items[at], words = wordsOf(view.text);
-  $("place").textContent = `Query ${number(placeOf(item))} of ${number(items.length)}${known.blind ? " · blind, sides drawn at random" : ""}`;
+  $("place").textContent = `Query ${number(placeOf(item))} of ${number(items.length)}${known.blind ? ` · blind, ${view.lists.length === 2 ? "sides" : "order"} drawn at random` : ""}`;
   $("query").textContent = visible(view.text || view.query);
   $("attributes").replaceChildren(...Object.entries(view.attributes).filter(([, value]) => value !== null && value !== "").map(([name, value]) => element("span", `${visible(name)}: ${visible(typeof value === "object" ? JSON.stringify(value) : value)}`, { class: "tag", dir: "auto" })));
   $("talk").hidden = !view.conversation.length;
@@ -344,7 +353,7 @@ function showEnd() {
 
 let blockedBefore = "";
 function showSaved() {
-  const said = outbox.words("answer", "answers");
+  const said = outbox.words("press", "presses");
   if ($("saved").textContent !== said) $("saved").textContent = said;
   $("saved").classList.toggle("troubled", outbox.isTroubled);
   if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
@@ -358,7 +367,7 @@ const here = () => docOf(view, view.lists[cursor.list].docs[cursor.place]);
 
 function openFlag() {
   const doc = here();
-  if (!doc) return;
+  if (!doc) return say("There is no doc here to flag: nothing was found");
   showCursor();
   $("note").value = doc.state.note;
   $("unflag").hidden = !doc.state.flag;
@@ -408,8 +417,8 @@ addEventListener("keydown", (event) => {
     return;
   }
   const act = "12345".includes(event.key) ? () => !event.repeat && prefer(DEGREES[event.key - 1]) : {
-    "?": () => prefer(null, true), Enter: onward, j: () => move(1), k: () => move(-1), h: () => aside(-1), l: () => aside(1),
-    x: openFlag, b: () => here() && toggleChoice(here().doc), u: undo, "/": find, m: () => $("help").showModal(),
+    "?": () => prefer(null, true), Enter: onward, p: nextPair, j: () => move(1), k: () => move(-1), h: () => aside(-1), l: () => aside(1),
+    x: openFlag, b: () => (here() ? toggleChoice(here().doc) : say("There is no doc here to choose: nothing was found")), u: undo, "/": find, m: () => $("help").showModal(),
   }[event.key];
   if (!act) return;
   event.preventDefault();
@@ -459,7 +468,7 @@ async function begin(tries = 0) {
 
 function wait(error, tries) {
   const said = error instanceof Refused ? error.message : "The server cannot be reached. This page tries again by itself.";
-  $("waiting").querySelector("p").textContent = outbox.entries().length ? `${said} ${outbox.words("answer", "answers")}.` : said;
+  $("waiting").querySelector("p").textContent = outbox.entries().length ? `${said} ${outbox.words("press", "presses")}.` : said;
   if (!(error instanceof Refused)) setTimeout(() => begin(tries + 1), Math.min(10_000, 500 * 2 ** tries));
   else $("waiting").classList.add("over");
 }

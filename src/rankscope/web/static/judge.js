@@ -50,6 +50,8 @@ function change(item, now, { undoing = false } = {}) {
   });
   if (isDone(state) && !isDone(before)) paces.push(watch.seconds);
   item.state = state;
+  isOlder = true;
+  nChanges += 1;
 }
 
 function choose(item, doc, { undoing = false } = {}) {
@@ -256,7 +258,8 @@ function showDoc(item, view, doc) {
 function pairs(values, marking) {
   return Object.entries(values).filter(([, value]) => value !== null && value !== "").map(([name, value]) => {
     const text = Array.isArray(value) ? value.map((one) => (typeof one === "object" ? JSON.stringify(one) : one)).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
-    return element("div", [element("dt", visible(name), { dir: "auto" }), element("dd", marking ? marked(text, marking) : visible(text), { dir: "auto" })]);
+    const label = visible(name).split(/(?<=[._])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part])); // it wraps at dots
+    return element("div", [element("dt", label, { dir: "auto" }), element("dd", marking ? marked(text, marking) : visible(text), { dir: "auto" })]);
   });
 }
 
@@ -306,6 +309,7 @@ function showEnd() {
     : "Who invited you can add docs; then this link shows them.";
   $("text").replaceChildren(element("p", next), ...(items.length ? [backButton()] : []));
   $("told").textContent = $("title").textContent;
+  showSettling();
 }
 
 function backButton() {
@@ -317,7 +321,7 @@ function backButton() {
 let blockedBefore = "";
 function showSaved() {
   const place = $("saved");
-  const said = outbox.words("answer", "answers");
+  const said = outbox.words("press", "presses");
   if (place.textContent !== said) place.textContent = said;
   place.classList.toggle("troubled", outbox.isTroubled);
   if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
@@ -325,19 +329,29 @@ function showSaved() {
   if (isFinished) showEnd();
 }
 
-// How far the answer is; it is worked out beside, so the line may be a few docs old.
-let settling;
-function askSettling(wait = 1500, times = 3) {
+// How far the answer is; it is worked out beside, so the line may be a few docs old: then it says so, and is asked for
+// again until it knows the newest judgment.
+const LONGEST_WAIT = 10_000;
+let settling, settled = { line: "", newer: false }, nChanges = 0, isOlder = false;
+function askSettling(wait = isFinished ? 300 : 1500) {
   clearTimeout(settling);
   settling = setTimeout(async () => {
-    const { line, newer } = await ask("/judge/settling.json").catch(() => ({ line: null }));
-    if (line === null) return;
-    if (newer && times > 1) askSettling(2 * wait, times - 1);
-    // who is done cannot do what is left: it is for others
-    const mine = isFinished && items.length && !line.startsWith("It is settled") ? " Nothing of that is left for you." : "";
-    $("settle-line").textContent = `${line}${line && mine}`;
-    $("settle").hidden = !line;
+    const before = nChanges;
+    const found = await ask("/judge/settling.json").catch(() => null);
+    if (!found) return;
+    settled = found;
+    isOlder = found.newer || nChanges !== before || outbox.entries().length > 0;
+    if (found.newer) askSettling(Math.min(2 * wait, LONGEST_WAIT));
+    showSettling();
   }, wait);
+}
+
+function showSettling() {
+  const { line, newer } = settled, isOld = newer || (isFinished && isOlder);
+  // who is done cannot do what is left: it is for others
+  const mine = isFinished && items.length && !isOld && !line.startsWith("It is settled") ? " Nothing of that is left for you." : "";
+  $("settle-line").textContent = line && `${line}${isOld ? " (being worked out again)" : mine}`;
+  $("settle").hidden = !line;
 }
 
 // Hands
@@ -492,7 +506,7 @@ async function begin(tries = 0) {
 
 function wait(error, tries) {
   const said = error instanceof Refused ? error.message : "The server cannot be reached. This page tries again by itself.";
-  $("waiting").querySelector("p").textContent = outbox.entries().length ? `${said} ${outbox.words("answer", "answers")}.` : said;
+  $("waiting").querySelector("p").textContent = outbox.entries().length ? `${said} ${outbox.words("press", "presses")}.` : said;
   if (!(error instanceof Refused)) setTimeout(() => begin(tries + 1), Math.min(10_000, 500 * 2 ** tries));
   else $("waiting").classList.add("over");
 }

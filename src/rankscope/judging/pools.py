@@ -95,28 +95,15 @@ def lists_of(store: Store, runs: Sequence[StoredRun], systems: Sequence[str], k:
     return first_docs(rankings, common, k)
 
 
-<<<<<<< HEAD
 def rankings_of(store: Store, plan: TaskPlan, runs: Sequence[StoredRun]) -> dict[str, Run]:
     """Return the rankings of a task's runs by the names that its plan has for them; some stored plans have none."""
     names = plan.systems if len(plan.systems) == len(runs) else tuple(run.system for run in runs)
-    return {name: store.runs.ranking(run) for name, run in zip(names, runs, strict=True)}
-
-
-def common_queries(rankings: Mapping[str, Run]) -> list[str]:
-    asked = [set(run.query_ids if run.asked is None else run.asked.queries) for run in rankings.values()]
-    return sorted(set.intersection(*asked), key=byte_order) if asked else []
-=======
-def rankings_of(store: Store, plan: TaskPlan) -> dict[str, Run]:
-    """Return the runs of a task by the names of their systems; a plan that names none has those of the runs."""
-    runs = runs_of(store, plan.runs)
-    names = plan.systems if len(plan.systems) == len(runs) else [run.system for run in runs]
     return {name: store.runs.ranking(run, answered=True) for name, run in zip(names, runs, strict=True)}
->>>>>>> fix2
 
 
 def queries_left_out(store: Store, plan: TaskPlan) -> dict[str, list[str]]:
     """Return the queries that some of the runs answer and others were not asked: by query, those other systems."""
-    asked = {name: frozenset(asked_of(run)) for name, run in rankings_of(store, plan).items()}
+    asked = {name: frozenset(asked_of(run)) for name, run in rankings_of(store, plan, runs_of(store, plan.runs)).items()}
     every = sorted(frozenset().union(*asked.values()), key=byte_order)
     lacking = {query: [name for name, queries in asked.items() if query not in queries] for query in every}
     return {query: names for query, names in lacking.items() if names}
@@ -146,11 +133,7 @@ def with_ranks(store: Store, plan: TaskPlan, items: Sequence[TaskItem]) -> list[
     docs: dict[str, dict[str, dict[str, int]]] = {}
     for item in items:
         docs.setdefault(item.query, {})[item.doc] = {}
-<<<<<<< HEAD
     rankings = rankings_of(store, plan, runs_of(store, plan.runs))
-=======
-    rankings = rankings_of(store, plan)
->>>>>>> fix2
     asked = [query for query in common_queries(rankings) if query in docs]
     for system, docs_of in first_docs(rankings, asked, None).items():
         for query, listed in docs_of.items():

@@ -456,12 +456,7 @@ def compared_runs(store: Store, task: Task) -> ComparedRuns | None:
             hint="was it taken out? `rankscope history` lists the runs that are there",
         )
     stored = [known[number] for number in plan.runs]
-<<<<<<< HEAD
     runs = rankings_of(store, plan, stored)
-=======
-    names = plan.systems if len(plan.systems) == len(stored) else tuple(run.system for run in stored)
-    runs = {name: store.runs.ranking(run, answered=True) for name, run in zip(names, stored, strict=True)}
->>>>>>> fix2
     before = None if plan.pool == "audit" else known_labels(store, task)
     items = store.tasks.items(task)
     queries = {item.query for item in items} | set(before or ())

@@ -9,17 +9,13 @@ from rankscope.comparison.known_measures import check_within_range
 from rankscope.data.judgments import as_text
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.audits import looks_reached, planned_looks
-<<<<<<< HEAD
 from rankscope.judging.guidelines import (
-    DEFAULT_GUIDELINE,
     check_readable,
     check_scale,
     check_some_not_relevant,
+    default_guideline,
     parse_guideline,
 )
-=======
-from rankscope.judging.guidelines import check_readable, check_scale, default_guideline, parse_guideline
->>>>>>> fix2
 from rankscope.judging.labels import stored_labels
 from rankscope.judging.pools import (
     KnownLabels,
@@ -278,11 +274,7 @@ def items_of_plan(
         return with_ranks(store, plan, items_of_pairs(pairs))
     lists, known = lists_of(store, runs, plan.systems, plan.k), KnownLabels(store, plan)
     if plan.pool == "settle":
-<<<<<<< HEAD
         rankings = rankings_of(store, plan, runs)
-=======
-        rankings = {name: store.runs.ranking(run, answered=True) for name, run in zip(plan.systems, runs, strict=True)}
->>>>>>> fix2
         return settle_items(plan, rankings, pooled(lists), known.people, scale=scale)
     return pool_of(plan, lists, known)
 

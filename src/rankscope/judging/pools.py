@@ -103,7 +103,8 @@ def rankings_of(store: Store, plan: TaskPlan, runs: Sequence[StoredRun]) -> dict
 
 def queries_left_out(store: Store, plan: TaskPlan) -> dict[str, list[str]]:
     """Return the queries that some of the runs answer and others were not asked: by query, those other systems."""
-    asked = {name: frozenset(asked_of(run)) for name, run in rankings_of(store, plan, runs_of(store, plan.runs)).items()}
+    rankings = rankings_of(store, plan, runs_of(store, plan.runs))
+    asked = {name: frozenset(asked_of(run)) for name, run in rankings.items()}
     every = sorted(frozenset().union(*asked.values()), key=byte_order)
     lacking = {query: [name for name, queries in asked.items() if query not in queries] for query in every}
     return {query: names for query, names in lacking.items() if names}

@@ -95,3 +95,16 @@ def test_words_travel_with_an_export_and_compare_counts_the_same_queries(capsys)
         assert store.tasks.queries(store.tasks.get("films"), ["q2"])["q2"].text == "words of q2"
     notes = [json.loads(path.read_text()) for path in sorted(Path("kept/runs").glob("*.queries.json"))]
     assert [sorted(note["queries"]) for note in notes] == [["q0", "q1", "q2", "q3"], ["q0", "q1", "q2"]]
+
+
+def test_judgments_of_queries_that_only_runs_know_are_taken_in(capsys):
+    keep()
+    create()
+    Path("said.csv").write_text("query,doc,grade\nq2,q2-0,1\nq0,q0-1,2\nq9,q0-1,2\n")
+    capsys.readouterr()
+    assert main(["judge", "import", "said.csv", "--task", "films", "--rater", "Ann", "--store", "s.db"]) == 0
+    said = capsys.readouterr().out
+    assert "2 judgments (2 grades), 2 of them new" in said
+    assert "1 judgment of 1 query left out" in said
+    Path("docs.csv").write_text("query,doc\nq2,q2-0\n")
+    assert main(["judge", "create", "list", "--file", "docs.csv", "--collection", "qrels", "--store", "s.db"]) == 0

@@ -46,6 +46,7 @@ from rankscope.io.ids import byte_order
 from rankscope.io.table import guess_format, read_rows
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.labels import grades_of_task, labels_of, with_known
+from rankscope.judging.pools import answered_among
 from rankscope.judging.preference_files import COLUMNS as PREFERENCE_COLUMNS
 from rankscope.judging.preference_files import (
     PreferenceLine,
@@ -609,6 +610,7 @@ def by_query_id(
     ids, by_text = known_queries(store, collection)
     if not ids:
         return list(judgments)
+    ids |= answered_among(store, collection, {each.query for each in judgments} - ids - by_text.keys())
     found, unknown = list[SingleJudgment](), dict[str, int]()
     for each in judgments:
         named = [each.query] if each.query in ids else by_text.get(each.query.strip(), [])

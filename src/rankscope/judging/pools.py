@@ -101,6 +101,16 @@ def rankings_of(store: Store, plan: TaskPlan, runs: Sequence[StoredRun]) -> dict
     return {name: store.runs.ranking(run, answered=True) for name, run in zip(names, runs, strict=True)}
 
 
+def answered_among(store: Store, collection: str, queries: Iterable[str]) -> frozenset[str]:
+    """Return those of some queries that a run on a collection answers, whatever it is known to have been asked."""
+    wanted, found = frozenset(queries), set[str]()
+    for run in store.runs.list(collection=collection) if wanted else ():
+        found |= wanted.intersection(store.runs.columns(run).queries)
+        if found == wanted:
+            break
+    return frozenset(found)
+
+
 def queries_left_out(store: Store, plan: TaskPlan) -> dict[str, list[str]]:
     """Return the queries that some of the runs answer and others were not asked: by query, those other systems."""
     rankings = rankings_of(store, plan, runs_of(store, plan.runs))

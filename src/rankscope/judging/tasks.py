@@ -19,6 +19,7 @@ from rankscope.judging.guidelines import (
 from rankscope.judging.labels import stored_labels
 from rankscope.judging.pools import (
     KnownLabels,
+    answered_among,
     cut_of,
     gold_items,
     items_of_pairs,
@@ -187,9 +188,8 @@ def check_queries(store: Store, collection: str, pairs: Iterable[tuple[str, str]
     for sha256 in dict.fromkeys([*store.tasks.further_queries(collection), *(run.queries_sha256 for run in runs)]):
         for query in store.texts.query_ids(sha256):
             unknown.pop(query, None)
-    for run in runs if unknown else ():
-        for query in store.runs.columns(run).queries:
-            unknown.pop(query, None)
+    for query in answered_among(store, collection, unknown):
+        unknown.pop(query)
     if runs and unknown:
         noun = "the query" if len(unknown) == 1 else "the queries"
         raise InputError(

@@ -104,7 +104,7 @@ def test_judgments_of_queries_that_only_runs_know_are_taken_in(capsys):
     capsys.readouterr()
     assert main(["judge", "import", "said.csv", "--task", "films", "--rater", "Ann", "--store", "s.db"]) == 0
     said = capsys.readouterr().out
-    assert "2 judgments (2 grades), 2 of them new" in said
+    assert "2 judgments (with 2 grades), 2 of them new" in said
     assert "1 judgment of 1 query left out" in said
     Path("docs.csv").write_text("query,doc\nq2,q2-0\n")
     assert main(["judge", "create", "list", "--file", "docs.csv", "--collection", "qrels", "--store", "s.db"]) == 0

@@ -676,14 +676,14 @@ def shown_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     What an inner object holds, such as the metadata of BEIR, may be known by names of its own as well; then the object
     says nothing new.
     """
-    told = {
+    fields = {
         name: value
         for name, value in values.items()
         if not (isinstance(value, Mapping) and all(key in values and values[key] == value[key] for key in value))
     }
-    last = {name: name.rpartition(".")[2] for name in told}
+    last = {name: name.rpartition(".")[2] for name in fields}
     n_names = Counter(last.values())
-    return {last[name] if last[name] and n_names[last[name]] == 1 else name: in_json(told[name]) for name in told}
+    return {last[name] if last[name] and n_names[last[name]] == 1 else name: in_json(fields[name]) for name in fields}
 
 
 def in_json(value: Any) -> Any:

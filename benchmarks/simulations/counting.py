@@ -21,7 +21,7 @@ DEFAULT_MARGIN = 0.01
 EXPLORATORY_LEVEL = 0.10
 CLAIMS = {"better": 1, "probably_better": 1, "worse": -1, "probably_worse": -1}
 ERRORS = ("false claim", "wrong direction", "false same", "found", "contradiction", "other measure", "stratum")
-FIRST_PAIR = ("0", "1")
+FIRST_PAIR = {"0", "1"}
 """The pair whose true difference is to be found where power is counted."""
 ROUNDING = 1e-9
 
@@ -55,7 +55,7 @@ def errors_of(
             claim = direction * int(math.copysign(1, pair.delta))
         made["false claim"] |= claim != 0 and abs(gain) < ROUNDING
         made["wrong direction"] |= claim * gain < 0
-        made["found"] |= claim * gain > 0 and (pair.a, pair.b) == FIRST_PAIR
+        made["found"] |= claim * gain > 0 and {pair.a, pair.b} == FIRST_PAIR
         made["false same"] |= code == "same" and abs(gain) >= margin - ROUNDING
         # a pair without an interval is one whose scores are all equal, of which nothing is said
         made["coverage"] &= not (low > difference + ROUNDING or high < difference - ROUNDING)

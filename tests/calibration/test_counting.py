@@ -64,6 +64,12 @@ def test_where_less_is_better_a_lower_score_is_a_gain():
     assert errors(same, truth=(0, -0.004), lower_is_better=True) == {"coverage", "found"}
 
 
+def test_the_first_pair_is_found_whichever_way_round_it_is_named():
+    """Of all pairs, the better system of each is named last."""
+    assert errors(said("better", 0.02, 0.1, a=1, b=0), truth=(0.05, 0)) == {"coverage", "found"}
+    assert errors(said("better", 0.02, 0.1, a=2, b=0), truth=(0.05, 0, 0)) == {"coverage"}
+
+
 def test_one_error_in_a_family_is_enough():
     right, wrong = said("cannot_tell", -0.1, 0.1, a=0, b=2), said("better", 0.02, 0.1, a=1, b=2)
     assert errors(right, wrong, truth=(0, 0, 0)) == {"false claim"}

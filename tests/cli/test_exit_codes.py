@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -481,3 +482,31 @@ def test_a_gate_whose_answer_nobody_read_does_not_pass(cookbook, gate):
     call = f"set -o pipefail; {sys.executable} -m rankscope evaluate qrels.txt bm25.run -q --format json {gate} | true"
     done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in (1, WRONG_INPUT), done.stderr
+
+
+def test_where_there_is_no_memory_to_say_what_happened_a_sentence_is_said_all_the_same(monkeypatch, capfd):
+    def no_memory(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(main_module, "say", no_memory)
+    assert main(["evaluate", "no-such-file", "neither"]) == UNFINISHED
+    assert capfd.readouterr().err == "error: there is not enough memory to finish\n"
+
+
+def test_what_a_command_held_is_given_back_before_anything_is_said(monkeypatch):
+    """The frames of an error hold all that was in memory when there was no more."""
+    held = []
+
+    class Large:
+        pass
+
+    def run(_):
+        large = Large()
+        held.append(weakref.ref(large))
+        raise MemoryError
+
+    said = []
+    monkeypatch.setattr(main_module, "dispatch", lambda *_, **__: run(0))
+    monkeypatch.setattr(main_module, "say", lambda *lines: said.append((lines[0], held[0]())))
+    assert main(["evaluate"]) == UNFINISHED
+    assert said == [("error: there is not enough memory to finish", None)]

@@ -116,21 +116,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ParserExit:
             raise
         except BaseException as error:  # noqa: BLE001 (whatever it is, it must not end as a finding, which 1 says)
-            if has_reader_left(error):
-                discard_output()  # and so does what is buffered
-                is_gate = given[:1] == ["gate"] or GATES.intersection(word.partition("=")[0] for word in given)
-                return WRONG_INPUT if is_gate else FINE
-            code, lines = outcome_of(error, given, is_terminated=bool(signals))
-            if debug:
-                from rankscope.cli.bug_report import traceback_text
+            try:
+                return ended_by(error, given, debug=debug, is_terminated=bool(signals))
+            except MemoryError:
+                error.__traceback__ = error.__context__ = None  # gives back what the command held
+                with suppress(OSError):
+                    os.write(2, NO_MEMORY_LEFT)
+                return UNFINISHED
+    return code
 
-                lines = [traceback_text(error).rstrip(), *lines]
-            if any("://" in word for word in given):
-                from rankscope.io.addresses import without_secrets_of
 
-                lines = [without_secrets_of(given, line) for line in lines]
-            say(*lines)
-            discard_unwritable_output()
+NO_MEMORY_LEFT = b"error: there is not enough memory to finish\n"
+"""What is said where there is not even memory to say what happened."""
+
+
+def ended_by(error: BaseException, given: Sequence[str], *, debug: bool, is_terminated: bool) -> int:
+    """Say what ended a command, and return the exit code."""
+    if has_reader_left(error):
+        discard_output()  # and so does what is buffered
+        is_gate = given[:1] == ["gate"] or GATES.intersection(word.partition("=")[0] for word in given)
+        return WRONG_INPUT if is_gate else FINE
+    if isinstance(error, MemoryError) and not debug:
+        error.__traceback__ = error.__context__ = None  # gives back what the command held
+    code, lines = outcome_of(error, given, is_terminated=is_terminated)
+    if debug:
+        from rankscope.cli.bug_report import traceback_text
+
+        lines = [traceback_text(error).rstrip(), *lines]
+    if any("://" in word for word in given):
+        from rankscope.io.addresses import without_secrets_of
+
+        lines = [without_secrets_of(given, line) for line in lines]
+    say(*lines)
+    discard_unwritable_output()
     return code
 
 

@@ -49,8 +49,7 @@ def test_raters_who_agree(tmp_path):
         "The verdict does not depend on the rater: 2 of 2 find new better than old. Agreement is reliable (alpha 1.00)."
     )
     assert pairs_sentence([verdict, replace(verdict, b="third")]) == (
-        "The verdict on new against old does not depend on the rater: 2 of 2 find new better than old. "
-        "The verdict on third against old does not depend on the rater: 2 of 2 find third better than old."
+        "No verdict depends on the rater: 2 of 2 find new and third better than old."
     )
     assert found.hardest == ()
     assert AgreementReport.from_json(found.to_json()) == found

@@ -23,7 +23,14 @@ from rankscope.errors import InputError
 from rankscope.io.ids import byte_order
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.labels import TaskGrades, grades_of_task, labels_of
-from rankscope.judging.rater_verdicts import RaterVerdicts, TaskVerdicts, side_of, task_queries, verdicts_of
+from rankscope.judging.rater_verdicts import (
+    RaterVerdicts,
+    TaskVerdicts,
+    shared_headline,
+    side_of,
+    task_queries,
+    verdicts_of,
+)
 from rankscope.judging.records import GradeLabel, LabelRule, Preference, Task, TaskMode, TaskRater, again_name
 from rankscope.printable import counted, listed
 from rankscope.records import Record, StoredRecord, or_none, replace
@@ -605,8 +612,12 @@ def rater_errors(graded: TaskGrades, names: Mapping[str, str]) -> tuple[RaterErr
 
 def pairs_sentence(pairs: Sequence[RaterVerdicts]) -> str:
     """Say whether verdicts depend on the rater: of one or two pairs in full, of more which of them do."""
+    if len(pairs) == 1:
+        return pairs[0].headline
+    if pairs and (together := shared_headline(pairs)):
+        return together
     if len(pairs) <= SHOWN_PAIRS:
-        return " ".join(each.headline if len(pairs) == 1 else each.own_headline for each in pairs)
+        return " ".join(each.own_headline for each in pairs)
     parts = []
     for depends, words in ((True, "depends"), (False, "does not depend"), (None, "may depend")):
         named = [each.b for each in pairs if each.depends_on_rater is depends]

@@ -359,6 +359,17 @@ def headline_of(found: RaterVerdicts, *, subject: str = "The verdict") -> str:
     return f"{together} ({main.name}), but that depends on the rater: {words_by_rater(raters)}."
 
 
+def shared_headline(pairs: Sequence[RaterVerdicts]) -> str:
+    """Say of several systems at once that they are better, or worse, by every rater's grades; "" where they differ."""
+    found = {(len(pair.raters), side_of(pair.main.code), *(line.words for line in pair.raters)) for pair in pairs}
+    if len(found) > 1 or pairs[0].main.code not in SIDES or any(pair.depends_on_rater is not False for pair in pairs):
+        return ""
+    n = len(pairs[0].raters)
+    words = listed(list(dict.fromkeys(line.words for line in pairs[0].raters)), last="or")
+    systems = listed([pair.b for pair in pairs])
+    return f"No verdict depends on the rater: {n} of {n} find {systems} {words} than {pairs[0].a}."
+
+
 def words_by_rater(raters: Sequence[VerdictLine]) -> str:
     """Return what each rater's grades say; of many raters, how many say what, with the names of the few."""
     if len(raters) <= FEW_RATERS:

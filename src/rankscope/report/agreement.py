@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rankscope.judging.agreement import (
     APART,
@@ -18,7 +18,7 @@ from rankscope.judging.agreement import (
 )
 from rankscope.judging.rater_verdicts import RaterVerdicts, VerdictLine
 from rankscope.printable import counted
-from rankscope.records import or_nan
+from rankscope.records import or_nan, replace
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import (
     Block,
@@ -46,8 +46,9 @@ NONE = "-"
 def agreement_report(found: AgreementReport, *, command: str = "") -> Report:
     if found.preferences is not None and not found.n_grades:
         return lists_report(found, found.preferences, command=command)
-    first: list[Block] = [answer_of(found), facts_of(found)]
     pairs = found.verdicts.pairs
+    reasons = [reason for pair in pairs if (reason := f"{pair.verdict.text} {pair.verdict.reason}".strip())]
+    first: list[Block] = [*answer_blocks(found, reasons), facts_of(found)]
     first += [estimates_of(pair, together=len(pairs) > 1) for pair in pairs]
     sections = [section for section in sections_of(found) if section.blocks]
     return Report(
@@ -99,15 +100,23 @@ def lists_report(found: AgreementReport, said: PreferenceAgreement, *, command: 
     )
 
 
-def answer_of(found: AgreementReport) -> VerdictBlock:
+def answer_blocks(found: AgreementReport, reasons: Sequence[str]) -> Iterator[Block]:
+    """Yield the answer; the reasons of several pairs stand below it, each on a line of its own."""
     subject = (
         f"{found.task_name} · {counted(found.n_raters, 'rater')} · {counted(found.n_grades, 'grade')} · "
         f"{counted(found.n_queries, 'query')}"
     )
-    reason = " ".join(
-        f"{pair.verdict.text} {pair.verdict.reason}".strip() for pair in found.verdicts.pairs if pair.verdict.text
-    )
-    return VerdictBlock(found.headline, reason, mark_of(found), subject, found.details)
+    answer = VerdictBlock(found.headline, "", mark_of(found), subject, found.details)
+    yield from answer_with_reasons(answer, reasons)
+
+
+def answer_with_reasons(answer: VerdictBlock, reasons: Sequence[str]) -> Iterator[Block]:
+    """Yield an answer with its reason; of several, each stands on a line of its own below it."""
+    if len(reasons) < 2:
+        yield replace(answer, reason="".join(reasons))
+    else:
+        yield answer
+        yield Bullets("", tuple(reasons))
 
 
 def mark_of(found: AgreementReport) -> Mark:

@@ -22,7 +22,14 @@ from rankscope.judging.opinions import (
     signed_points,
 )
 from rankscope.printable import counted, listed
-from rankscope.report.agreement import NONE, NOTE_WIDTH, count_cell, number_cell, share_words
+from rankscope.report.agreement import (
+    NONE,
+    NOTE_WIDTH,
+    answer_with_reasons,
+    count_cell,
+    number_cell,
+    share_words,
+)
 from rankscope.report.comparison_pair import VERDICT_MARKS
 from rankscope.report.document import (
     Block,
@@ -53,7 +60,7 @@ SHOWN_WORDS = 5
 
 
 def opinions_report(found: OpinionReport, *, command: str = "") -> Report:
-    first: list[Block] = [answer_of(found)]
+    first: list[Block] = list(answer_blocks(found))
     if facts := tuple(facts_of(found))[:MOST_FACTS]:
         first.append(Facts("", facts))
     first += estimates_of(found)
@@ -65,7 +72,7 @@ def opinions_report(found: OpinionReport, *, command: str = "") -> Report:
     )
 
 
-def answer_of(found: OpinionReport) -> VerdictBlock:
+def answer_blocks(found: OpinionReport) -> Iterator[Block]:
     said = [
         counted(found.preferences.n, "preference"),
         counted(found.choices.n, "choice"),
@@ -76,8 +83,8 @@ def answer_of(found: OpinionReport) -> VerdictBlock:
     flags = found.flags.pairs
     by_flags = [f"By flags, {'; '.join(clauses_of(flags))}."] if flags else []
     said_once = dict.fromkeys([*(pair.evidence for pair in pairs), *by_flags, *(pair.evidence for pair in flags)])
-    reason = " ".join(said_once)
-    return VerdictBlock(found.headline, reason, mark, f"{found.task_name} · {' · '.join(said)}", found.details)
+    answer = VerdictBlock(found.headline, "", mark, f"{found.task_name} · {' · '.join(said)}", found.details)
+    yield from answer_with_reasons(answer, list(said_once))
 
 
 def facts_of(found: OpinionReport) -> Iterator[Fact]:

@@ -1,6 +1,7 @@
 """Comparisons of runs in parts: they keep to the memory, read each run a few times at most, and say the same."""
 
 import errno
+import random
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from rankscope.analysis.unjudged import doc_lists
 from rankscope.comparison import evidence
 from rankscope.data.sharded import ShardedSource
 from rankscope.errors import UnfinishedError
+from rankscope.records import replace
 from rankscope.report.render import render
 
 QUERIES, DOCS = 40, 30
@@ -60,6 +62,24 @@ def test_a_comparison_in_parts_is_that_of_whole_runs(files, monkeypatch, measure
     parts = rs.compare(qrels, runs, measure, all_pairs=True, n_resamples=99, memory="512MB")
     assert parts.groups == whole.groups
     assert parts.lists == whole.lists
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10", "R@1000"])
+def test_rows_in_any_order_say_what_ordered_ones_say(write_file, monkeypatch, measure):
+    """Read block by block, rows of a query come back after others; this is noticed late, when some are packed already."""
+    monkeypatch.setattr(top, "SMALL_FILE", 0)
+    monkeypatch.setattr(top, "_BLOCK_BYTES", 3000)
+    monkeypatch.setattr("rankscope.io.source._BLOCK_BYTES", 3000)
+    qrels, first = write_file(QRELS, "qrels.txt"), write_file(run_lines(1), "first.run")
+    lines = run_lines(2).splitlines(keepends=True)
+    texts = {"ordered": lines, "mixed": random.Random(0).sample(lines, len(lines))}
+    found = []
+    for folder, rows in texts.items():
+        second = write_file("".join(rows), f"{folder}/second.run")
+        found.append(rs.compare(qrels, [first, second], measure, n_resamples=99))
+    ordered, mixed = (comparison["first", "second"] for comparison in found)
+    assert replace(mixed, hashes=ordered.hashes) == ordered
+    assert found[1].lists == found[0].lists
 
 
 def test_runs_are_not_read_again_for_every_pair_or_query(files, small_pieces, monkeypatch):

@@ -294,3 +294,48 @@ def test_labels_of_a_model_that_the_measure_cannot_read_are_refused(audit):
     state = settling_of(audit, stored)
     assert (state.stage, state.n_judged) == ("nothing to settle", 60)
     assert "There is no verdict: P@1 needs grades that are whole numbers" in state.words
+
+
+def audited_in_full(n_audited, n_better, *, n_queries=40):
+    """Return queries of which the first were audited: b's first doc is relevant, and a's is not, for some of these."""
+    queries = QUERIES[:n_queries]
+    lists = {"a": {query: ["y"] for query in queries}, "b": {query: ["z"] for query in queries}}
+    runs = {name: Run(of, name=name) for name, of in lists.items()}
+    people = {query: {"y": 0.0, "z": float(i < n_better)} for i, query in enumerate(queries[:n_audited])}
+    model = {query: {"y": 0.0, "z": 1.0} for query in queries}
+    items = [
+        TaskItem(number=2 * i + j, query=query, doc=doc, place=i, purpose="audit")
+        for i, query in enumerate(queries)
+        for j, doc in enumerate("yz")
+    ]
+    compared = ComparedRuns(
+        runs=runs, measure="P@1", margin=0.1, query_ids=tuple(queries), scale=(0.0, 1.0), docs=frozenset()
+    )
+    return compared, KnownGrades(grades=people, last_judgment=1), items, JudgeLabels(name="gpt", grades=model)
+
+
+@pytest.mark.parametrize("labels", ["with a model", "people alone"])
+@pytest.mark.parametrize(("measure", "code"), [("P@1", "better"), ("RR@3", "too_few"), ("Success@1", "too_few")])
+def test_measures_of_one_doc_take_twenty_audited_queries(measure, code, labels):
+    compared, known, items, judge = audited_in_full(12, 11)
+    compared = replace(compared, measure=measure)
+    (pair,) = settle_audit(
+        compared, known, items, looks=(12, 20), judge=judge if labels == "with a model" else None
+    ).pairs
+    assert pair.code == code
+    assert ("At least 20 queries are needed for a verdict." in pair.reason) == (code == "too_few")
+
+
+def test_an_interval_ends_where_a_difference_can():
+    """By hand: 19 of 20 differ by 1; 0.95 and 2.4 standard errors of 0.05 are 1.07."""
+    compared, known, items, judge = audited_in_full(20, 19)
+    (pair,) = settle_audit(compared, known, items, looks=(20, 40), judge=judge).pairs
+    low = 0.95 - t.ppf(1 - 0.025 / 2, 19) * 0.05
+    assert f"higher by 0.950 (97.5% CI +{low:.3f} to +1.000)" in pair.reason
+
+
+def test_a_complete_audit_of_few_queries_is_cautioned_as_well():
+    compared, known, items, judge = audited_in_full(12, 11, n_queries=12)
+    (pair,) = settle_audit(compared, known, items, looks=(12,), judge=judge).pairs
+    assert "so those of gpt are not needed. Strong caution: only 12 queries are audited." in pair.reason
+    assert "Strong caution: few queries decide this, as 11 of 12 audited ones differ." in pair.reason

@@ -74,3 +74,9 @@ def check_within_range(margin: float, name: str) -> None:
             f"margin = {margin:g} is as wide as the range of {name}, so everything would be the same",
             hint="give the smallest difference that matters, such as 0.01",
         )
+
+
+def furthest_of(name: str) -> float:
+    """Return how far apart two scores of a measure can be: 1 where they lie between 0 and 1."""
+    low, high = range_of(name)
+    return high - low

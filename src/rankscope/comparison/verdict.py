@@ -62,6 +62,8 @@ class VerdictContext(Record, kw_only=True):
     """Why the two cannot be compared at all; empty where they can."""
     unit_names: Sequence[str] = ()
     without_top_unit: WithoutTopUnit | None = None
+    min_units: int = MIN_UNITS
+    """With fewer queries, or clusters of them, there is no verdict."""
 
 
 def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
@@ -106,7 +108,7 @@ def decide(pair: PairResult, known: VerdictContext) -> Code:
         return "not_comparable"
     if known.identical:
         return "identical"
-    code: Code = "same" if not pair.differs else "too_few" if pair.n_units < MIN_UNITS else call(pair)
+    code: Code = "same" if not pair.differs else "too_few" if pair.n_units < known.min_units else call(pair)
     return "not_comparable" if code == "same" and leaves_half_out(pair) else code
 
 
@@ -181,7 +183,7 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     side = f"{whose} {pair.measure} is {direction(pair)}"
     where = f"{side} ({interval_words(pair)})"
     if code == "too_few":
-        needed = "" if after_advice else f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict. "
+        needed = "" if after_advice else f"At least {known.min_units} {unit_word(pair)} are needed for a verdict. "
         return f"{needed}{side}. {small_set_words(pair)}".rstrip()
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"

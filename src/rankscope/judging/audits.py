@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.arrays import Floats
-from rankscope.comparison.pairs import interval_around
+from rankscope.comparison.known_measures import furthest_of
+from rankscope.comparison.pairs import interval_around, within
 from rankscope.comparison.records import DetectableDifference, PairResult
-from rankscope.comparison.verdict import VerdictContext, verdict_of
+from rankscope.comparison.verdict import MIN_UNITS, VerdictContext, verdict_of
 from rankscope.data.qrels import Qrels
 from rankscope.data.tasks import Task
 from rankscope.evaluation import evaluate_request
 from rankscope.judging.pools import audit, labels_of, lists_of, runs_of
 from rankscope.judging.worst_case import ComparedRuns, KnownGrades
+from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted
 from rankscope.records import Record, replace
 from rankscope.stats.mixed import MixedMean, mixed_mean, over_all_queries
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from rankscope.store.store import Store
 
 FEW_AUDITED = 20
+LUMPY_MEASURES = ("RR", "Success")
+"""Measures that one doc decides: intervals from fewer audited queries than FEW_AUDITED say too much of them."""
 FEW_DIFFER = 15
 """Where fewer audited queries differ at all, a handful of them decides."""
 USEFUL, LITTLE = 0.5, 0.1
@@ -118,8 +122,16 @@ def corrected_pairs(
             return ()
         mixed = mixed_mean(y, f[: len(y)], f[len(y) :])
         mixed = over_all_queries(mixed, len(judge.grades), n_all)
-        found.append((corrected(pair, mixed, level, len(pairs), margin_given=compared.margin is not None), mixed))
+        context = audit_context(compared, is_sample=bool(others))
+        found.append((corrected(pair, mixed, level, len(pairs), context), mixed))
     return tuple(found)
+
+
+def audit_context(compared: ComparedRuns, *, is_sample: bool) -> VerdictContext:
+    """Return how many audited queries a verdict takes; where all are audited, so many as in any comparison."""
+    is_lumpy = parse_measure(compared.measure).base in LUMPY_MEASURES
+    least = FEW_AUDITED if is_sample and is_lumpy else MIN_UNITS
+    return VerdictContext(margin_given=compared.margin is not None, min_units=least)
 
 
 def scores_of(
@@ -137,10 +149,10 @@ def scores_of(
     return found
 
 
-def corrected(pair: PairResult, mixed: MixedMean, level: float, n_pairs: int, *, margin_given: bool) -> PairResult:
+def corrected(pair: PairResult, mixed: MixedMean, level: float, n_pairs: int, known: VerdictContext) -> PairResult:
     """Return a pair with the difference, the interval and the verdict of the mixed estimate.
 
-    With several pairs each has its share of what is left of 1 at this level.
+    With several pairs each has its share of what is left of 1 at this level. An interval ends where a difference can.
     """
     if not pair.differs or not mixed.standard_error:
         return pair
@@ -148,20 +160,20 @@ def corrected(pair: PairResult, mixed: MixedMean, level: float, n_pairs: int, *,
 
     df, alpha = mixed.n - 1, (1 - level) / n_pairs
     critical, narrow = (float(stdtrit(df, 1 - tail)) for tail in (alpha / 2, alpha))
-    error = mixed.standard_error
+    error, furthest = mixed.standard_error, furthest_of(pair.measure)
     p = 2 * float(stdtr(df, -abs(mixed.mean) / error))
     found = replace(
         pair,
         delta=mixed.mean,
         standard_error=error,
-        ci=interval_around(mixed.mean, critical * error, level, "t"),
-        ci_equivalence=interval_around(mixed.mean, narrow * error, round(2 * level - 1, 12), "t"),
+        ci=within(furthest, interval_around(mixed.mean, critical * error, level, "t")),
+        ci_equivalence=within(furthest, interval_around(mixed.mean, narrow * error, round(2 * level - 1, 12), "t")),
         critical_equivalence=narrow,
         mde=DetectableDifference(pair.mde.power, critical, (critical + float(stdtrit(df, pair.mde.power))) * error),
         n_needed=None,
         p=replace(pair.p, adjusted=min(1.0, n_pairs * p), method="t", alone_permutation=None, alone_t=p),
     )
-    return replace(found, verdict=verdict_of(found, VerdictContext(margin_given=margin_given)))
+    return replace(found, verdict=verdict_of(found, known))
 
 
 def label_words(mixed: MixedMean, pair: PairResult, judge: JudgeLabels, *, n_all: int) -> str:
@@ -170,7 +182,8 @@ def label_words(mixed: MixedMean, pair: PairResult, judge: JudgeLabels, *, n_all
     of = f" of all {counted(n_all, 'query')}" if n_changed < n_all else ""
     which = f"the {n_changed:,} changed ones{of}" if of else f"all {counted(n_changed, 'query')}"
     if not mixed.n_others:
-        return f"Labels: people judged {which}, so those of {judge.name} are not needed."
+        not_needed = f"Labels: people judged {which}, so those of {judge.name} are not needed."
+        return " ".join([not_needed, *few_audited_words(mixed, pair)])
     audited = f"{mixed.n:,} of them, drawn at random, were judged by people, who correct the model"
     labels = f"Labels: {judge.name} on {which}; {audited}."
     return " ".join([labels, share_words(mixed), *caution_words(mixed, pair, judge)])
@@ -198,12 +211,17 @@ def caution_words(mixed: MixedMean, pair: PairResult, judge: JudgeLabels) -> lis
             f"On the audited queries the model scored {pair.b} {abs(mixed.favour):.3f} {way} against {pair.a} than "
             f"people did (95% CI {ends}); the result is corrected for it."
         )
-    n_differ = pair.wins + pair.losses
+    found += few_audited_words(mixed, pair)
+    if judge.n_missing:
+        counts = "counts" if judge.n_missing == 1 else "count"
+        found.append(f"{counted(judge.n_missing, 'doc')} without a label of the model {counts} as 0 for it.")
+    return found
+
+
+def few_audited_words(mixed: MixedMean, pair: PairResult) -> list[str]:
+    found, n_differ = [], pair.wins + pair.losses
     if mixed.n < FEW_AUDITED:
         found.append(f"Strong caution: only {counted(mixed.n, 'query')} are audited.")
     if n_differ < FEW_DIFFER:
         found.append(f"Strong caution: few queries decide this, as {n_differ:,} of {mixed.n:,} audited ones differ.")
-    if judge.n_missing:
-        counts = "counts" if judge.n_missing == 1 else "count"
-        found.append(f"{counted(judge.n_missing, 'doc')} without a label of the model {counts} as 0 for it.")
     return found

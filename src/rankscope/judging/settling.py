@@ -30,15 +30,22 @@ from rankscope.align.policies import Policies
 from rankscope.align.top import leading_docs
 from rankscope.analysis.unjudged import supports
 from rankscope.comparison.compare import compare_runs
-from rankscope.comparison.known_measures import range_of
-from rankscope.comparison.pairs import interval_around
+from rankscope.comparison.known_measures import furthest_of, range_of
+from rankscope.comparison.pairs import interval_around, within
 from rankscope.comparison.records import PairResult
 from rankscope.comparison.verdict import VerdictContext, verdict_of
 from rankscope.data.run import Run
 from rankscope.data.tasks import Task, TaskItem, TaskPlan
 from rankscope.errors import GradeError, InputError, MeasureError
 from rankscope.io.ids import byte_order
-from rankscope.judging.audits import JudgeLabels, corrected_pairs, judge_labels, label_words, planned_looks
+from rankscope.judging.audits import (
+    JudgeLabels,
+    audit_context,
+    corrected_pairs,
+    judge_labels,
+    label_words,
+    planned_looks,
+)
 from rankscope.judging.completions import CasesTried, DocLabels, outcomes_of, sharpened
 from rankscope.judging.guidelines import parse_guideline, unreadable_words
 from rankscope.judging.labels import (
@@ -237,7 +244,8 @@ def settle_audit(
             pairs = mixed_settling(by_people, at_look, known, judge, look)
         look = replace(look, mixed=bool(pairs))
         pairs = pairs or tuple(
-            pair_settling(over_all(pair, look, margin_given=compared.margin is not None)) for pair in by_people
+            pair_settling(over_all(pair, look, audit_context(compared, is_sample=len(seen) < len(queries))))
+            for pair in by_people
         )
     state = SettlingState(
         stage="audit",
@@ -265,27 +273,29 @@ def mixed_settling(
     return tuple(replace(pair, reason=f"{pair.reason} {words}".strip()) for pair, words in settled)
 
 
-def over_all(pair: PairResult, look: AuditLook, *, margin_given: bool) -> PairResult:
+def over_all(pair: PairResult, look: AuditLook, known: VerdictContext) -> PairResult:
     """Return a pair on audited queries as it is over all queries: where both have the same docs, nothing differs.
 
     With s the share of queries that have changed and M the number of all, the difference is s times that of the changed
     ones, and its squared standard error s^2 SE^2 + s (1 - s) d^2 / M: another set of queries has another share.
     """
     delta, error = pair.delta, pair.standard_error
-    if not 0 < look.n_changed < look.n_all or delta is None or error is None or not pair.differs:
+    if delta is None or error is None or not pair.differs:
         return pair
+    if not 0 < look.n_changed < look.n_all:
+        return replace(pair, verdict=verdict_of(pair, known)) if known.min_units > pair.n_units else pair
     share = look.n_changed / look.n_all
     error = math.sqrt(share**2 * error**2 + share * (1 - share) * delta**2 / look.n_all)
     delta, critical, narrow = share * delta, or_nan(pair.mde.critical), or_nan(pair.critical_equivalence)
-    small = pair.ci_equivalence
+    small, furthest = pair.ci_equivalence, furthest_of(pair.measure)
     found = replace(
         pair,
         delta=delta,
         standard_error=error,
-        ci=interval_around(delta, critical * error, pair.ci.level, pair.ci.method),
-        ci_equivalence=interval_around(delta, narrow * error, small.level, small.method),
+        ci=within(furthest, interval_around(delta, critical * error, pair.ci.level, pair.ci.method)),
+        ci_equivalence=within(furthest, interval_around(delta, narrow * error, small.level, small.method)),
     )
-    return replace(found, verdict=verdict_of(found, VerdictContext(margin_given=margin_given)))
+    return replace(found, verdict=verdict_of(found, known))
 
 
 def changed_queries(compared: ComparedRuns, k: int) -> tuple[int, int]:

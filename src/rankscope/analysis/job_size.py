@@ -426,8 +426,10 @@ def memory_of_job(job: JobSize) -> str:
     needed = f"about {in_words(job.memory_needed)}"
     beside = "and what its judged queries take where they are millions"
     if job.memory:
-        more = ", more than is given: parts of it cannot be smaller" if job.memory_needed > MORE_BY * job.memory else ""
-        return f"{needed}{more}, {beside}"
+        more = job.memory_needed / job.memory
+        compared = ", a little more than is given" if more > 1 else ""
+        compared = ", more than is given: parts of it cannot be smaller" if more > MORE_BY else compared
+        return f"{needed}{compared}, {beside}"
     mapped = ""
     if not job.in_parts and job.kinds == ("trec",) and not job.is_remote and job.scattered_query is None:
         mapped = ", of which the system can take back what is the file"

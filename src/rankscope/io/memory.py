@@ -47,6 +47,8 @@ WEB_CLIENT_BYTES = 12 << 20
 """What reading from a web server takes besides, likewise."""
 ASIDE_BYTES = 4 << 20
 """What is set aside for hits and for small things, in any case."""
+DECOMPRESSING_BYTES = 8 << 20
+"""What is held besides while text is decompressed piece by piece."""
 STAYS_BYTES = 40 << 20
 """Up to so much of a part stays with the process while the next one is read."""
 ROW_BYTES = 36

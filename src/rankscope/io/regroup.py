@@ -24,6 +24,7 @@ from rankscope.io.ids import shared_hash
 from rankscope.io.limits import cannot_write, in_words, max_line_bytes
 from rankscope.io.memory import (
     ASIDE_BYTES,
+    DECOMPRESSING_BYTES,
     GROWTH,
     HEAD_BYTES,
     ROW_BYTES,
@@ -186,7 +187,7 @@ def bytes_of_shards(shards: Sequence[Any], room: int, *, format_name: str | None
         share = (largest.end - largest.start) / max(1, look.n_rows)
     elif look.format == "trec":  # while a piece is aligned, the next one is there in part
         share = min(1.0, room / 2 / look.n_bytes)
-        return look.bytes_in_turn(share) + min(look.n_bytes, room * 3 // 4)
+        return look.bytes_in_turn(share) + min(look.n_bytes, room * 3 // 4 + DECOMPRESSING_BYTES)
     return look.bytes_in_turn(share, is_alone=len(shards) == 1 and share >= 1)
 
 

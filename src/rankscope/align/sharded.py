@@ -36,7 +36,7 @@ from rankscope.executors.jobs import TaskJob, run_kept
 from rankscope.executors.kept import Kept
 from rankscope.io.addresses import is_remote
 from rankscope.io.limits import in_words
-from rankscope.io.memory import PROCESS_BYTES, GROWTH, client_bytes, resident_bytes
+from rankscope.io.memory import GROWTH, PROCESS_BYTES, client_bytes, resident_bytes
 from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, look_at, scratch_folder
 from rankscope.io.shards import (
     ROW_BYTES,
@@ -426,7 +426,7 @@ class ShardWork:
         self.threads = threads
         self.n_workers = 1 if plan.is_here else executor.n_workers
         self.taken = max(resident_bytes(), PROCESS_BYTES) + client_bytes
-        """What this process has before it reads a run, with what fetches files from elsewhere: what `doctor` foretells."""
+        """What this process has before it reads a run, with what fetches files from elsewhere; as `doctor` has it, at least."""
         self.room = room_in(plan, self.n_workers, self.taken)
         self.kept = None if plan.keep is None else Kept.open(plan.keep)
         self._names: dict[str, str] = {}

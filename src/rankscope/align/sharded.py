@@ -426,7 +426,7 @@ class ShardWork:
         self.threads = threads
         self.n_workers = 1 if plan.is_here else executor.n_workers
         self.taken = max(resident_bytes(), PROCESS_BYTES) + client_bytes
-        """What this process has before it reads a run, with what fetches files from elsewhere; as `doctor` has it, at least."""
+        """What this process has before it reads a run, with what fetches files from elsewhere: `doctor` counts as much."""
         self.room = room_in(plan, self.n_workers, self.taken)
         self.kept = None if plan.keep is None else Kept.open(plan.keep)
         self._names: dict[str, str] = {}

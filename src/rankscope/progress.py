@@ -67,17 +67,23 @@ class WatchWithin:
         self.progress = progress
         self._state: JobState | None = None
         self._since = 0.0
+        self._n_rows = 0
 
     def __call__(self, state: JobState, /) -> None:
-        self._state, self._since = state, time.monotonic()
+        self._state, self._since, self._n_rows = state, time.monotonic(), 0
         self.progress(state)
+
+    def rows(self, n_rows: int, /) -> None:
+        """Note how many rows of an input are done; it is said with the next share that is read."""
+        self._n_rows = n_rows
 
     def reading(self, done: int, total: int | None, /) -> None:
         """Say that so much of an input is read."""
         state = self._state
         if state is not None and total and state.done < state.total:
             seconds = state.seconds + time.monotonic() - self._since
-            self.progress(replace(state, within=min(1.0, done / total), seconds=seconds))
+            rows = state.rows + self._n_rows
+            self.progress(replace(state, within=min(1.0, done / total), seconds=seconds, rows=rows))
 
 
 def ignore_job(_state: JobState, /) -> None:

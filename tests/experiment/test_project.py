@@ -126,6 +126,14 @@ path = "old.run"
     assert project.systems["old"].options == {"path": str(folder / "old.run")}
 
 
+def test_paths_are_swept_like_other_options(tmp_path):
+    written = '[systems.earlier]\ntype = "run"\npath = ["old.run", "s3://team/new.run"]\n'
+    path = tmp_path / "rankscope.toml"
+    path.write_text(written)
+    earlier = load_project(path).systems["earlier"]
+    assert list(earlier.variants()) == [{"path": str(tmp_path / "old.run")}, {"path": "s3://team/new.run"}]
+
+
 def test_parts_beside_a_file_of_an_earlier_framework(write, tmp_path):
     write("cases.json", "[]")
     file = write("rankscope.toml", '[collections.a]\npath = "cases.json"\ndocs = "terms.jsonl"\n')

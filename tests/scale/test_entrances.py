@@ -358,6 +358,27 @@ def test_progress_is_said_while_one_compressed_file_is_read(files, tmp_path):
     shares = [state.within for state in states if state.done == 0]
     assert any(0 < share < 1 for share in shares)
     assert shares == sorted(shares)
+    rows = [state.rows for state in states]
+    assert rows == sorted(rows)
+    assert any(0 < state.rows < len(LINES) for state in states if 0 < state.within < 1)
+    assert rows[-1] == len(LINES)
+
+
+def test_more_workers_than_cores_can_use_are_warned_of(files, monkeypatch):
+    monkeypatch.setattr(sharded, "n_cores", lambda: 1)
+    with pytest.warns(rs.RankscopeWarning, match="3 workers are more than 1 core can use: .* and 1 would be quicker"):
+        rs.evaluate(*files, workers=3)
+
+
+def test_a_folder_with_files_of_two_formats_is_said_to_have_both(files, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    half = len(LINES) // 2 // 25 * 25  # whole queries
+    (folder / "a.run").write_text("\n".join(LINES[:half]))
+    rows = [line.split() for line in LINES[half:]]
+    columns = {name: [row[at] for row in rows] for name, at in {"query": 0, "doc": 2, "score": 4}.items()}
+    pl.DataFrame(columns).with_columns(pl.col("score").cast(pl.Float64)).write_parquet(folder / "b.parquet")
+    assert rs.evaluate(files[0], folder)["run"].origin.format == "parquet and trec"
 
 
 def test_progress_is_said_while_rows_are_regrouped(files, tmp_path):

@@ -11,7 +11,7 @@ import json
 import pickle
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
@@ -50,6 +50,7 @@ from rankscope.io.shards import (
     smaller_shards,
 )
 from rankscope.light import LightRecord, asdict, field, replace
+from rankscope.native import n_cores
 from rankscope.printable import counted
 from rankscope.progress import JobState, Progress, WatchJob, WatchWithin, ignore_job
 
@@ -78,6 +79,8 @@ SCATTERED = 2.5
 """How much more memory rows take that are not in order within a part, besides their text."""
 PART_BYTES = 12 << 20
 """Parts are this small where there is memory for more: rows in any order are looked up in a processor's own memory."""
+TOO_MANY_WORKERS = 2
+"""More processes than so many times the cores are warned of."""
 DEALT_AT_ONCE = 16
 """Into so many pieces the memory is divided while rows are dealt out: some are read, some dealt out, some written."""
 ALIGNED_BY = ("ties", "precision", "duplicates", "self_match", "depth")
@@ -216,14 +219,17 @@ def align_shard(
     threads: int | None = 1,
     piece_bytes: int = USUAL_ROWS * ROW_BYTES,
     ignores_ranks: bool = False,
+    on_rows: Callable[[int], object] | None = None,
 ) -> ShardHits:
-    """Align one shard; what is decompressed is aligned in pieces as it comes."""
+    """Align one shard; what is decompressed is aligned in pieces as it comes, and `on_rows` hears how many rows are."""
     with_rank = policies.ties == "given" and not ignores_ranks
     given = options or ReadOptions()
     sources = source_parts(shard, given, piece_bytes=piece_bytes, with_rank=with_rank, ignores_ranks=ignores_ranks)
     joined = JoinedShards(len(qrels), qrels.query_ids)
     for i, source in enumerate(sources):
         joined.add(i, shard, align_part(qrels, source, policies, threads))
+        if on_rows is not None:
+            on_rows(sum(part.n_rows for part in joined.parts.values()))
         if joined.clash:  # what else there is will be read when the rows are regrouped
             return replace(nothing(), clash=joined.clash)
     parts = joined.in_order
@@ -404,6 +410,16 @@ def warn_of_little_memory(plan: ShardPlan, n_workers: int, taken: int, parts: in
         )
 
 
+def warn_of_many_workers(plan: ShardPlan, sources: Sequence[ShardedSource]) -> None:
+    """Say that processes beyond the cores only take time to start, where they have no slow connections to wait for."""
+    cores = n_cores()
+    if (plan.workers or 0) > TOO_MANY_WORKERS * cores and not any(is_remote(source.path) for source in sources):
+        give_warning(
+            f"{plan.workers:,} workers are more than {counted(cores, 'core')} can use: each takes its time to start, "
+            f"and {cores} would be quicker"
+        )
+
+
 def table_share(plan: ShardPlan, room: int) -> float:
     """Return the share of the rows of text that a part of a table has; it never has fewer than are worth reading."""
     return 1.0 if plan.memory is None else min(1.0, max(TABLE_SHARE, SMALLEST_TABLE / room))
@@ -426,7 +442,7 @@ class ShardWork:
         self.threads = threads
         self.n_workers = 1 if plan.is_here else executor.n_workers
         self.taken = max(resident_bytes(), PROCESS_BYTES) + client_bytes
-        """What this process has before it reads a run, with what fetches files from elsewhere: `doctor` counts as much."""
+        """What this process has before it reads a run, with what fetches files from elsewhere, as `doctor` says it."""
         self.room = room_in(plan, self.n_workers, self.taken)
         self.kept = None if plan.keep is None else Kept.open(plan.keep)
         self._names: dict[str, str] = {}
@@ -436,6 +452,7 @@ class ShardWork:
         states = states_of(file for source in sources for file in source.files)
         shards = [self.cut(source) for source in sources]
         self.foretell(sources, shards)
+        warn_of_many_workers(self.plan, sources)
         found = [self.kept_regrouped(source, own) for source, own in zip(sources, shards, strict=True)]
         missing = [i for i, hits in enumerate(found) if hits is None]
         joined = self.joined([sources[i] for i in missing], [shards[i] for i in missing]) if missing else []
@@ -528,6 +545,7 @@ class ShardWork:
                 piece_bytes=self.room,
                 ignores_ranks=ignores_ranks,
                 progress=watch.reading if self.plan.is_here and self.plan.progress else None,
+                on_rows=watch.rows if self.plan.is_here and self.plan.progress else None,
             )
             keys = None
             if self.kept is not None:

@@ -39,6 +39,9 @@ OPTIONAL = {
     "uvicorn": 'the same, pip install "rankscope[web]"',
     "psycopg": 'a store in PostgreSQL, pip install "rankscope[postgres]"',
     "obstore": 'files in object stores (s3://, gs://, az://), pip install "rankscope[cloud]"',
+    "fsspec": "the same by way of s3fs, gcsfs or adlfs, where these are what there is",
+    "distributed": 'a cluster of Dask (--on dask://…), pip install "rankscope[dask]"',
+    "ray": 'a cluster of Ray (in Python: on=ray), pip install "rankscope[ray]"',
     "PyYAML": 'target files in YAML, pip install "rankscope[yaml]"',
     "resvg-py": 'charts as PNG, pip install "rankscope[png]"',
 }

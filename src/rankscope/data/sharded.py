@@ -665,15 +665,19 @@ class ShardedSource:
 
     @cached_property
     def format(self) -> str:
-        """The format of the first file that is not empty."""
-        first = next((file for file in self.files if is_remote(file) or file == "-" or size_at(file)), self.files[0])
-        source = FileSource(first, self.options)
+        """The format of the files; where names end differently, of the first of each kind that is not empty."""
+        filled = [file for file in self.files if is_remote(file) or file == "-" or size_at(file)]
+        firsts = {os.path.splitext(file)[1]: file for file in reversed(filled or self.files[:1])}  # noqa: PTH122 (pathlib takes long to load)
+        return " and ".join(sorted({self.format_of(file) for file in firsts.values()}))
+
+    def format_of(self, file: str) -> str:
+        source = FileSource(file, self.options)
         if source.text is not None:
             return "trec"
         from rankscope.io.detection import layout_of
         from rankscope.io.source import source_of
 
-        return layout_of(source_of(first), format_name=self.options.format, columns=self.options.columns).format
+        return layout_of(source_of(file), format_name=self.options.format, columns=self.options.columns).format
 
     def digest(self) -> str:
         """Return the SHA-256 of a single file; of several `files:` and that over their names, sizes and digests.

@@ -15,7 +15,8 @@ from rankscope.executors.tasks import FEWER, TaskFailure, failure_of, outcome, p
 CONNECT_S = 15.0
 NO_WORKERS_S = 60.0
 """So long a cluster may be without any worker before that is taken for the end of it."""
-GO_ON = "start it again, then run again: with keep=FOLDER what is done is kept"
+AGAIN = "run again: with keep=FOLDER what is done is kept"
+GO_ON = f"start the scheduler again, then {AGAIN}"
 
 
 class DaskExecutor:
@@ -89,7 +90,7 @@ class DaskExecutor:
                 if self.client.status == "running" and self.client.nthreads():
                     last_seen = time.monotonic()
                 elif time.monotonic() - last_seen > NO_WORKERS_S:
-                    raise UnfinishedError("all workers of Dask are gone", hint=GO_ON) from None
+                    raise no_workers_left(self.client) from None
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
         """Return what each worker says, by its address."""
@@ -160,7 +161,15 @@ def fetched(future: Any, client: Any) -> Any:
             return future.result(timeout=NO_WORKERS_S)
         except TimeoutError:
             if client.status != "running" or not client.nthreads():
-                raise UnfinishedError("all workers of Dask are gone", hint=GO_ON) from None
+                raise no_workers_left(client) from None
+
+
+def no_workers_left(client: Any) -> UnfinishedError:
+    """Say that nobody is there who could go on, and how there will be."""
+    address = getattr(client.scheduler, "address", "tcp://SCHEDULER:8786")
+    return UnfinishedError(
+        "all workers of Dask are gone", hint=f"start some, on each machine `dask worker {address}`, then {AGAIN}"
+    )
 
 
 def result_of(future: Any, position: int, client: Any) -> Any:
@@ -176,5 +185,5 @@ def result_of(future: Any, position: int, client: Any) -> Any:
     if error.last_worker.address in restarts:
         lost = UnfinishedError("its workers had more memory than they may have, each time", hint=FEWER)
         return TaskFailure(position, lost, "memory")
-    lost = UnfinishedError(f"{error.allowed_failures + 1} workers were lost while they worked on it", hint=GO_ON)
+    lost = UnfinishedError(f"{error.allowed_failures + 1} workers were lost while they worked on it", hint=AGAIN)
     return TaskFailure(position, lost, "lost")

@@ -605,12 +605,13 @@ def read_system(
         sweep = find_swept(kind, options, where=where)
         hints = get_type_hints(class_of(kind))
     paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
-    resolved = {
-        key: path_in(folder, value, may_be_address=key != "cache") if key in paths else value
-        for key, value in options.items()
-    }
-    single = {key: value for key, value in resolved.items() if key not in sweep}
-    return SystemEntry(name, kind, single, sweep, as_recorded(written), repeat)
+
+    def usable(key: str, value: Any) -> Any:
+        return path_in(folder, value, may_be_address=key != "cache") if key in paths else value
+
+    single = {key: usable(key, value) for key, value in options.items() if key not in sweep}
+    swept = {key: tuple(usable(key, value) for value in values) for key, values in sweep.items()}
+    return SystemEntry(name, kind, single, swept, as_recorded(written), repeat)
 
 
 def is_own_option(kind: str, name: str) -> bool:

@@ -668,7 +668,7 @@ def test_a_note_is_as_long_as_on_the_page(store, tmp_path):
         import_judgments(store, path, collection="c")
 
 
-@pytest.mark.parametrize("seconds", ["nan", "inf", "-3"])
+@pytest.mark.parametrize("seconds", ["1e999", "inf", "-3"])
 def test_a_time_that_is_none_is_refused_and_never_written(store, tmp_path, seconds):
     path = tmp_path / "in.csv"
     path.write_text(f"query,doc,grade,note,seconds\nq1,d1,1,,{seconds}\n")
@@ -717,3 +717,121 @@ def test_a_doc_with_two_grades_of_one_rater_says_what_an_import_can_do(store, tm
         import_judgments(store, tmp_path / "in.txt", collection="c", rater="ann")
     assert refused.value.hint == "keep one grade for each doc; several raters are told apart by a column `rater`"
     assert store.judgments.list() == ()
+
+
+def test_a_case_of_quepid_may_write_its_columns_in_capitals(store, tmp_path):
+    path = tmp_path / "case.csv"
+    path.write_text("Query,Docid,Rating\nq1,d1,2\n")
+    assert import_judgments(store, path, collection="c").format == "quepid"
+    (held,) = store.judgments.current("c")
+    assert (held.judgment.query, held.judgment.doc, held.judgment.grade) == ("q1", "d1", 2.0)
+    assert held.judgment.source.id == "imported"
+
+
+def test_raters_of_a_book_keep_their_capitals(store, task, tmp_path):
+    path = tmp_path / "book.csv"
+    path.write_text("QUERY,DocId,Ann,bO\nq1,d1,2,1\n")
+    import_judgments(store, path, collection="c", task=task)
+    assert [rater.name for rater in store.raters.list(task)] == ["Ann", "bO"]
+
+
+def test_what_is_no_table_of_quepid_is_an_error_with_its_line(store, tmp_path):
+    path = tmp_path / "case.csv"
+    path.write_text("query,doc,x\nq1,d1,2\n")
+    with pytest.raises(FormatError, match=r"case\.csv:2: the row has no query or no docid"):
+        import_judgments(store, path, collection="c", format="quepid")
+
+
+def test_older_answers_that_take_the_place_of_newer_ones_are_counted(store, task, tmp_path):
+    """Of three answers held, the file is older than one, newer than one, and says no time of one."""
+    head, first = "query,doc,grade,rater,at", tmp_path / "first.csv"
+    first.write_text(f"{head}\nq1,d1,2,A,2030-01-01T00:00:00+00:00\nq1,d2,2,A,2010-01-01\nq2,d1,2,A,2030-01-01\n")
+    assert import_judgments(store, first, collection="c", task=task).notes == ()
+    second = tmp_path / "second.csv"
+    second.write_text(f"{head}\nq1,d1,0,A,2020-01-01\nq1,d2,0,A,2020-01-01\nq2,d1,0,A,\n")
+    taken = import_judgments(store, second, collection="c", task=task)
+    assert taken.notes == (
+        "1 judgment took the place of newer ones, by the times in `at`: what is taken in last holds",
+    )
+    assert set(grades_in(store, task).values()) == {0.0}
+
+
+def test_an_older_preference_in_the_place_of_a_newer_one_is_counted(tmp_path):
+    head = "query,left,right,preference,rater,at"
+    for name, line in {"new": "1,Ann,2030-01-01", "old": "2,Ann,2020-01-01"}.items():
+        (tmp_path / f"{name}.csv").write_text(f"{head}\nq00,old,new,{line}\n")
+    with five_raters(tmp_path / "first", mode="lists") as made:
+        given = {"collection": "doctors", "task": made.task}
+        assert import_judgments(made.store, tmp_path / "new.csv", **given).notes == ()
+        (note,) = import_judgments(made.store, tmp_path / "old.csv", **given).notes
+        assert note.startswith("1 preference took the place of newer ones")
+
+
+def test_grades_stay_out_of_a_task_of_lists_and_flags_go_in(tmp_path):
+    """Two rows have a grade; one of them is flagged, too, and a third is a choice."""
+    path = tmp_path / "said.csv"
+    path.write_text("query,doc,grade,flag,choice,rater\nq00,d0,3,,,Ann\nq00,d1,0,yes,,Ann\nq00,d2,,,yes,Ann\n")
+    with five_raters(tmp_path / "first", mode="lists") as made:
+        taken = import_judgments(made.store, path, collection="doctors", task=made.task)
+        assert (taken.n, taken.n_grades, taken.n_flags, taken.n_choices) == (2, 0, 1, 1)
+        assert taken.notes == ("2 grades left out, as hearts shows whole lists, which get no grades",)
+        assert agreement_of(made.store, made.task).raters == ()
+        path.write_text("query,doc,grade,rater\nq00,d0,3,Ann\n")
+        with pytest.raises(InputError, match="no judgment that can be taken"):
+            import_judgments(made.store, path, collection="doctors", task=made.task)
+
+
+def test_a_source_that_is_a_name_is_refused_with_its_line(store, tmp_path):
+    path = tmp_path / "said.jsonl"
+    lines = [{"query": "q1", "doc": "d1", "grade": 1}, {"query": "q1", "doc": "d2", "grade": 1, "source": "zoe"}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(FormatError, match=r"said\.jsonl:2: its source 'zoe' does not say who judged") as refused:
+        import_judgments(store, path, collection="c")
+    assert '{"kind": "person", "id": "a name"}' in refused.value.hint
+    assert store.judgments.list() == ()
+
+
+def test_a_person_has_no_status_of_a_model(store, tmp_path):
+    path = tmp_path / "said.csv"
+    path.write_text("query,doc,status,rater\nq1,d1,unparsable,Ann\n")
+    with pytest.raises(FormatError, match="status unparsable is none of a person: ok, skipped, cannot_tell, withdrawn"):
+        import_judgments(store, path, collection="c")
+
+
+COMPOSED, APART = "Jos\u00e9", "Jose\u0301"
+
+
+def test_names_that_look_alike_are_one_rater(store, task, tmp_path):
+    path = tmp_path / "said.csv"
+    path.write_text(f"query,doc,grade,rater\nq1,d1,1,{COMPOSED}\nq1,d2,1,{APART}\n", encoding="utf-8")
+    import_judgments(store, path, collection="c", task=task)
+    assert [rater.name for rater in store.raters.list(task)] == [COMPOSED]
+    assert store.raters.invite(task, name=APART)[0].name == COMPOSED, "who was in a file alone is invited now"
+    with pytest.raises(OptionError, match="called Jos\u00e9 already"):
+        store.raters.invite(task, name=APART.upper())
+    import_judgments(store, path, collection="c")
+    assert {each.judgment.source.id for each in store.judgments.current("c", task="")} == {COMPOSED}
+    assert store.raters.rename(store.raters.invite(task, name="Bo")[0].number, "Zoe\u0308").name == "Zo\u00eb"
+
+
+@pytest.mark.parametrize("grade", ["1_0", "\uff11", "nan"])
+def test_a_grade_is_a_number_as_files_have_it(store, tmp_path, grade):
+    path = tmp_path / "said.csv"
+    path.write_text(f"query,doc,grade,rater\nq1,d1,{grade},Ann\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"said\.csv:2: .* is no grade"):
+        import_judgments(store, path, collection="c")
+
+
+def test_a_name_in_latin_1_says_that_the_file_is_not_utf_8(store, task, tmp_path):
+    path = tmp_path / "said.csv"
+    path.write_bytes("query,doc,grade,rater\nq1,d1,1,J\u00fcrg\n".encode("latin-1"))
+    with pytest.raises(InputError, match="is not UTF-8: J\ufffdrg") as refused:
+        import_judgments(store, path, collection="c", task=task)
+    assert refused.value.hint == "save the file as UTF-8"
+
+
+@pytest.mark.parametrize("form", [None, "judgments", "table", "quepid", "export", "qrels"])
+def test_a_folder_is_an_error_of_ours(store, tmp_path, form):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(RankscopeError, match="folder"):
+        import_judgments(store, tmp_path / "folder", collection="c", format=form)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
+from rankscope.cli.judge import find_rater
+from rankscope.data.tasks import raters_meant
 from rankscope.errors import InputError
 from rankscope.judging.labels import make_qrels
 from rankscope.store.labels import nearest_mean
@@ -74,6 +76,20 @@ def test_a_trusted_rater_whose_name_two_have_is_not_guessed(tmp_path):
         stored = make_qrels(made.store, made.task, rule="trusted", trusted=second.id)
         assert made.store.qrels.judgments(stored)["q00"] == {"d0": 0, "d1": 1}
         assert stored.facts["n_untrusted"] == 1
+
+
+def test_a_word_that_is_a_name_and_a_number_is_the_name(tmp_path):
+    """The rater with the number 1 is called 2, and the one with the number 2 is called 1."""
+    with small_task(tmp_path, n_queries=1) as made:
+        made.grade("2", {"d0": 3})
+        made.grade("1", {"d0": 0})
+        made.grade("3rd", {"d0": 1})
+        numbers = {rater.name: str(rater.number) for rater in made.store.raters.list(made.task)}
+        assert numbers == {"2": "1", "1": "2", "3rd": "3"}
+        for word, grade in {"2": 3.0, "1": 0.0, "3": 1.0, "3RD": 1.0}.items():
+            stored = make_qrels(made.store, made.task, rule="trusted", trusted=word)
+            assert made.store.qrels.judgments(stored)["q00"] == {"d0": grade}
+            assert raters_meant(made.store.raters.list(made.task), word) == [find_rater(made.store, made.task, word)]
 
 
 def test_the_mean_of_two_neighbours_is_the_lower_one(tmp_path):

@@ -453,9 +453,7 @@ def test_hostile_texts_are_shown_and_not_obeyed(chromium, tmp_path):
     }
     (query,), (doc,) = queries, docs
     store = fill(tmp_path, queries=queries, docs=docs, lists={"one": {query: [doc]}})
-    guideline = (
-        f"# {ATTACK}\n\n- {ATTACK}\n\n## Scale\n\n- 0 No {ATTACK}: {ATTACK}\n- 1 Yes\n\n## Flag reasons\n\n- {ATTACK}\n"
-    )
+    guideline = f"# {ATTACK}\n\n- {ATTACK}\n\n## Scale\n\n- 0 No {ATTACK}: {ATTACK}\n- 1 Yes \u202edone\n\n## Flag reasons\n\n- {ATTACK}\n"
     task = add_task(store, "hostile", [(query, doc)], guideline=guideline)
     server = Server(Library(store))
     printable = ATTACK.replace("\u202e", "")
@@ -467,6 +465,7 @@ def test_hostile_texts_are_shown_and_not_obeyed(chromium, tmp_path):
         ada.page.keyboard.press("Enter")
         ada.page.get_by_text("Flagged: ").wait_for()
         ada.press("m", "Escape", "b", "/", "Escape", "1")
+        assert ada.page.locator("#toast").text_content() == "Yes \\u202edone · u to undo"
         ada.saved()
         docs_held, choices = ada.held
         assert docs_held == {(query, doc): (1.0, True, ATTACK, "ok")}

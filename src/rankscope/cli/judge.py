@@ -20,7 +20,7 @@ export FILE           write judgments: .txt (qrels), .csv, .jsonl, or for Quepid
 
 Settled means that no grades of the docs that are left can change the verdict: docs of the task, and those that the
 measure reads of each run. An audit grows (extend --size) until its first look. Raters of a blind task see neither
-systems nor ranks. A task is named by its name or its number, a rater by name or number.
+systems nor ranks. A task is named by its name or its number, and so is a rater: what is a name and a number is a name.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import WIDTH, show
-from rankscope.data.tasks import name_of_forgotten
+from rankscope.data.tasks import name_of_forgotten, raters_called, raters_meant
 from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
 from rankscope.io.addresses import shown_url
 from rankscope.io.files import read_text
+from rankscope.io.numbers import integer_in, number_in
 from rankscope.printable import counted, printable
 from rankscope.records import Record, to_json
 
@@ -96,6 +97,20 @@ OF_ACTIONS: dict[str, tuple[str, ...]] = {
     "details": ("agreement", "flags"),
 }
 """The actions that an option has a meaning for."""
+
+MOST_NAMES = {
+    "list": 0,
+    "show": 1,
+    "guideline": 2,
+    "stop": 1,
+    "reopen": 1,
+    "extend": 1,
+    "grade": 1,
+    "qrels": 1,
+    "agreement": 1,
+    "flags": 1,
+}
+"""Of actions that do not take any number of names; import and export say themselves that they take one file."""
 
 LOOKING = ("list", "show", "agreement", "flags", "export")
 """The actions that only read."""
@@ -227,6 +242,7 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError(f"{flag} does nothing with {args.action}", hint=f"it goes with {', '.join(actions)}")
     if options.chosen_format(args) != "text" and args.action not in WITH_FORMAT:
         raise OptionError(f"--format does nothing with {args.action}", hint=f"it goes with {', '.join(WITH_FORMAT)}")
+    check_names(args)
     check_output(args)
     if args.action == "grade" and args.names and looks_like_a_file(args.names[0]):
         grade_file(args)
@@ -236,6 +252,14 @@ def run(args: argparse.Namespace) -> int:
     with open_to_look(args.store) if only_looks(args) else open_store(args.store) as store:
         ACTIONS[args.action](args, store)
     return FINE
+
+
+def check_names(args: argparse.Namespace) -> None:
+    """Refuse names that an action would not read."""
+    extra = args.names[MOST_NAMES.get(args.action, len(args.names)) :]
+    if extra:
+        hint = "`rankscope judge --help` says what it takes"
+        raise OptionError(f"{args.action} does nothing with {shlex.join(extra)}", hint=hint)
 
 
 def only_looks(args: argparse.Namespace) -> bool:
@@ -253,14 +277,14 @@ def check_output(args: argparse.Namespace) -> None:
         form_of(args)
 
 
-def number_option(args: argparse.Namespace, name: str, kind: Callable[[str], Any] = int) -> Any:
+def number_option(args: argparse.Namespace, name: str, kind: type = int) -> Any:
     """Return a number that was given as text, None where it was not."""
     text = getattr(args, name)
-    try:
-        return None if text is None else kind(text)
-    except ValueError:
-        what = "a whole number" if kind is int else "a number"
-        raise OptionError(f"--{name.replace('_', '-')} {text!r} is not {what}") from None
+    number = None if text is None else integer_in(text) if kind is int else number_in(text)
+    if number is None and text is not None:
+        what = "a whole number, or too large" if kind is int else "a number"
+        raise OptionError(f"--{name.replace('_', '-')} {text!r} is not {what}")
+    return number
 
 
 def task_of(args: argparse.Namespace, store: Store) -> Task:
@@ -291,6 +315,7 @@ def create(args: argparse.Namespace, store: Store) -> None:
     rule = args.rule or "lower median"
     if rule not in get_args(LabelRule):
         raise OptionError(f"there is no rule {rule!r}; there are {', '.join(get_args(LabelRule))}")
+    pairs = list(pairs_in(args.file)) if args.file else []
     given: dict[str, Any] = {
         "k": number_option(args, "k"),
         "size": number_option(args, "size"),
@@ -315,7 +340,7 @@ def create(args: argparse.Namespace, store: Store) -> None:
         runs=runs,
         collection=args.collection,
         guideline=None if args.guideline is None else read_text(args.guideline),
-        pairs=pairs_in(args.file) if args.file else (),
+        pairs=pairs,
         who=getpass_user(),
     )
     items = store.tasks.items(task)
@@ -561,10 +586,8 @@ def named_raters(args: argparse.Namespace, store: Store, task: Task) -> list[Tas
 
 
 def find_rater(store: Store, task: Task, name: str) -> TaskRater:
-    from rankscope.judging.exchange import raters_called
-
     raters = store.raters.list(task)
-    found = raters_called(store, task, name) or [rater for rater in raters if name == str(rater.number)]
+    found = raters_meant(raters, name)
     if len(found) == 1:
         return found[0]
     if found:
@@ -653,15 +676,14 @@ def grade(args: argparse.Namespace, store: Store) -> None:
 
 def who_grades(args: argparse.Namespace, store: Store, task: Task, name: str) -> TaskRater:
     """Return the rater with a name; a new one gets a share of what others were to judge, so that has to be meant."""
-    from rankscope.judging.exchange import rater_named, raters_called
+    from rankscope.judging.exchange import rater_named
 
     raters = store.raters.list(task)
-    if raters_called(store, task, name):
+    if raters_called(raters, name):
         if args.new_rater:
             raise OptionError(f"{task.name} has a rater {name} already", hint="leave --new-rater out")
         return rater_named(store, task, name)
-    numbered = [rater for rater in raters if name == str(rater.number)]
-    if numbered and not args.new_rater:
+    if (numbered := raters_meant(raters, name)) and not args.new_rater:
         return numbered[0]
     if not raters or args.new_rater or is_meant(f"{task.name} has no rater {printable(name)}. Add one"):
         return rater_named(store, task, name)

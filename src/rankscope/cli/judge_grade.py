@@ -27,6 +27,7 @@ from rankscope.data.texts import query_words
 from rankscope.errors import FormatError, InputError
 from rankscope.io.files import write_text
 from rankscope.io.formulas import as_text_cell, restored_rows
+from rankscope.io.numbers import number_in
 from rankscope.io.table import read_rows
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
 from rankscope.judging.rater_view import DocState, SaveRequest
@@ -232,7 +233,7 @@ class FileDesk:
         grade, note = row.get("grade"), str(row.get("note") or "")
         unclear = str(row.get("status") or "") == "cannot_tell"
         return DocState(
-            grade=None if grade in (None, "") else float(str(grade)),
+            grade=number_in(grade),
             flag=str(row.get("flag") or "").lower() in ("yes", "true"),
             note="" if unclear else note,
             cannot_tell=next((each for each in UNCLEAR.values() if each == note), "doc unclear") if unclear else None,
@@ -303,12 +304,9 @@ def number_of(grade: float) -> float | int:
 def check_grade(cell: Any, scale: Sequence[GradeLabel], *, where: str) -> None:
     if cell in (None, ""):
         return
-    try:
-        grade = float(str(cell))
-    except ValueError:
-        raise FormatError(
-            f"{where}: {str(cell)[:40]!r} is no grade", hint="leave it empty where there is none"
-        ) from None
+    grade = number_in(cell)
+    if grade is None:
+        raise FormatError(f"{where}: {str(cell)[:40]!r} is no grade", hint="leave it empty where there is none")
     if grade not in [each.grade for each in scale]:
         steps = ", ".join(f"{each.grade:g}" for each in scale)
         raise InputError(

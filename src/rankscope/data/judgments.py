@@ -12,7 +12,7 @@ import math
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +29,12 @@ _NO_TEXT = re.compile("[\\x00\ud800-\udfff]")
 """Halves of characters, which files cannot hold, and NUL, which some databases cannot."""
 
 JudgmentStatus = Literal["ok", "skipped", "cannot_tell", "withdrawn", "unparsable", "out_of_scale", "refused", "failed"]
-"""Of people the first four, of judges that are models `ok` and the last four. Only `ok` may have a grade."""
+"""Only `ok` may have a grade."""
+STATUSES: Mapping[str, tuple[JudgmentStatus, ...]] = {
+    "person": ("ok", "skipped", "cannot_tell", "withdrawn"),
+    "judge": ("ok", "unparsable", "out_of_scale", "refused", "failed"),
+}
+"""By the kind of the source."""
 
 
 class JudgmentSource(Record, omit_defaults=True):
@@ -157,6 +162,18 @@ def stamp_problem(identifier: str, at: str | None) -> str:
     return ""
 
 
+def is_earlier(at: str | None, other: str | None) -> bool:
+    """Tell whether something was said before something else, where both times are known; one without a zone is UTC."""
+    if at is None or other is None:
+        return False
+    first, second = (datetime.fromisoformat(each) for each in (at, other))
+    return in_utc(first) < in_utc(second)
+
+
+def in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
 def problem_with(judgment: SingleJudgment) -> str:
     """Return what a judgment says that it cannot say; empty where it is fine."""
     if problem := stamp_problem(judgment.uuid, judgment.at):
@@ -170,6 +187,9 @@ def problem_with(judgment: SingleJudgment) -> str:
         return "its scale or its cost is not finite"
     if not judgment.query or not judgment.doc:
         return "it has no query or no doc"
+    kind = judgment.source.kind
+    if judgment.status not in STATUSES[kind]:
+        return f"its status {judgment.status} is none of a {kind}: {', '.join(STATUSES[kind])}"
     if judgment.grade is not None and judgment.status != "ok":
         return f"it has a grade, but its status is {judgment.status}"
     if judgment.grade is not None and judgment.scale is not None and judgment.grade not in judgment.scale:

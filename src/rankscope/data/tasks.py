@@ -6,7 +6,8 @@ under another name (`again_name`), so that it never becomes a label, and can be 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from rankscope.records import Record
@@ -167,6 +168,40 @@ def names_of_raters(raters: Iterable[TaskRater], *, taken: Iterable[str] = ()) -
         used.add(name)
         names[rater.id] = name
     return names
+
+
+def composed(name: str) -> str:
+    """Return a name in the one form that is kept: é is one character, not e with an accent behind it."""
+    return unicodedata.normalize("NFC", name)
+
+
+def name_key(name: str) -> str:
+    """Return what names have in common that look alike, or differ in small and large letters alone."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def raters_called(raters: Sequence[TaskRater], word: str) -> list[TaskRater]:
+    """Return the raters of a task whom a word names, or is the id of; small and large letters are alike."""
+    shown = names_of_raters(raters)
+    if exact := [rater for rater in raters if word and word in (rater.name, shown[rater.id], rater.id, rater.key)]:
+        own = [
+            rater
+            for rater in exact
+            if word in (rater.id, rater.key) or (word == shown[rater.id] and word != rater.name)
+        ]
+        return own or exact
+    return [rater for rater in raters if rater.name and name_key(rater.name) == name_key(word)]
+
+
+def raters_meant(raters: Sequence[TaskRater], word: str, *, taken: Iterable[str] = ()) -> list[TaskRater]:
+    """Return the raters of a task whom somebody means: by name or id, and who is called so by nobody, by number.
+
+    `taken` are names of others who judged, which come before a number, too.
+    """
+    named = raters_called(raters, word)
+    if named or word in taken:
+        return named
+    return [rater for rater in raters if word == str(rater.number)]
 
 
 class Preference(Record, kw_only=True):

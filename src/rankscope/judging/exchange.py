@@ -32,17 +32,20 @@ from rankscope.data.judgments import (
     SingleJudgment,
     as_text,
     check_judgments,
+    is_earlier,
     judgment_record,
     with_uuid,
 )
 from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
-from rankscope.data.tasks import AGAIN, Task, TaskRater, again_name, names_of_raters
+from rankscope.data.tasks import AGAIN, Task, TaskRater, again_name, composed, name_key, names_of_raters
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, OptionError, RankscopeError
 from rankscope.io.addresses import shown_url
 from rankscope.io.files import write_text
 from rankscope.io.formulas import as_text_cell, restored_rows
 from rankscope.io.ids import byte_order
+from rankscope.io.numbers import number_in as number_of
+from rankscope.io.source import source_of
 from rankscope.io.table import guess_format, read_rows
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.labels import grades_of_task, labels_of, with_known
@@ -54,6 +57,7 @@ from rankscope.judging.preference_files import (
     is_preference,
     keep_preferences,
     lines_of_preferences,
+    older_words,
     preference_line,
     replaced_words,
     table_cells,
@@ -63,7 +67,7 @@ from rankscope.records import Record, replace, to_json
 from rankscope.store.judgments import StoredJudgment, graded_by, is_choice, subject_of
 from rankscope.store.labels import QueryDoc, label_docs
 from rankscope.store.qrels import StoredQrels
-from rankscope.store.raters import check_rater_name
+from rankscope.store.raters import checked_rater_name
 
 if TYPE_CHECKING:
     from rankscope.store.store import Store
@@ -82,6 +86,7 @@ COLUMNS = (
 """Of a table of judgments, one in each row."""
 SAYS_MORE = {"flag", "choice", "note", "status", "rater"}
 """Columns by which a table of judgments is known from qrels."""
+QUEPID_COLUMNS = ("query", "docid", "rating")
 YES = {"1", "true", "yes", "x"}
 NO = {"", "0", "false", "no"}
 SHOWN = 3
@@ -160,13 +165,16 @@ def import_judgments(
             f"the lines of {shown_url(str(path))} say who judged, which is lost when they are read as {form}",
             hint="read them as judgments (--kind judgments)",
         )
+    if form not in ("judgments", "export"):
+        check_sources(path)
     notes: list[str] = []
     found = exported_judgments(path, query, notes) if form == "export" else READERS[form](path, rater, notes)
     read = [part for each in found for part in apart(each)]
-    judgments = by_query_id(store, collection, with_texts(read, notes), notes)
     before = store.judgments.list(collection)
     known = {each.judgment.uuid for each in before}
-    preferences = list(preferences_in(path, form, rater))
+    named_once = with_composed_names(read, known)
+    judgments = by_query_id(store, collection, with_texts(named_once, notes), notes)
+    preferences = [replace(each, source=composed_source(each.source)) for each in preferences_in(path, form, rater)]
     raters: dict[JudgmentSource, TaskRater] = {}
     if task is None:
         judgments = outside_tasks(first_answers(judgments, notes), known)
@@ -176,6 +184,7 @@ def import_judgments(
         judgments = on_the_scale(store, task, judgments, notes)
         preferences = fitting_preferences(store, task, preferences, notes)
         sources = [*(each.source for each in judgments), *(each.source for each in preferences)]
+        check_names_are_text(path, sources)
         raters = raters_of_sources(store, task, dict.fromkeys(sources))
         judgments = [as_of_task(each, task, raters[each.source]) for each in judgments]
     notes.extend(said_twice(judgments, {} if task is None else names_of_raters(store.raters.list(task))))
@@ -188,6 +197,7 @@ def import_judgments(
     wanted = [with_known_guideline(store, each, notes) for each in named]
     kept = store.judgments.add(with_uuids(wanted))
     notes.extend(replaced_since(store, collection, kept, known))
+    notes.extend(older_than_held(kept, before))
     n_preferences, n_new = (0, 0) if task is None else keep_preferences(store, task, preferences, raters, notes)
     models = (
         {} if task is not None else {each.judgment.rater: each.judgment.source for each in graded_by("judge", kept)}
@@ -269,6 +279,22 @@ def says_who(rows: Iterable[Mapping[str, Any]]) -> bool:
     return any(isinstance(row.get("source"), Mapping) and "kind" in row["source"] for row in rows)
 
 
+def check_sources(path: str | Path) -> None:
+    """Refuse lines of JSON whose `source` would be lost: who judged is there, and not as single judgments say it."""
+    source = source_of(path)
+    if guess_format(source.name, source.head(1 << 12)) not in ("json", "jsonl"):
+        return
+    try:
+        found = next(((n, row["source"]) for n, row in read_rows(source) if row.get("source") and not row.get("rater")))
+    except (StopIteration, RankscopeError):
+        return  # what is no table is read by those who know it
+    number, said = found
+    raise FormatError(
+        f"{shown_url(str(path))}:{number}: its source {str(said)[:40]!r} does not say who judged",
+        hint='write "source": {"kind": "person", "id": "a name"}, or leave it out',
+    )
+
+
 def preferences_in(path: str | Path, form: ImportFormat, rater: str) -> Iterator[PreferenceLine]:
     """Yield the preferences of a file: lines and rows that name two lists."""
     if form == "judgments":
@@ -301,6 +327,33 @@ def preference_in_table(row: Mapping[str, Any], rater: str, *, where: str) -> Pr
     return preference_line(record, where=where)
 
 
+def with_composed_names(judgments: Iterable[SingleJudgment], known: Collection[str]) -> list[SingleJudgment]:
+    """Return judgments with the names of raters in the one form that is kept; what the store has stays as it is."""
+    found = []
+    for each in judgments:
+        source = composed_source(each.source)
+        uuid_of = each.uuid if source.id == each.source.id else ""
+        found.append(each if each.uuid in known else replace(each, source=source, uuid=uuid_of))
+    return found
+
+
+def composed_source(source: JudgmentSource) -> JudgmentSource:
+    if source.kind == "judge":
+        return source
+    return replace(source, id=composed(source.id), name=composed(source.name))
+
+
+def check_names_are_text(path: str | Path, sources: Iterable[JudgmentSource]) -> None:
+    for name in map(called, sources):
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"the name of a rater in {shown_url(str(path))} is not UTF-8: {as_text(name)[:200]}",
+                hint="save the file as UTF-8",
+            ) from None
+
+
 def with_texts(judgments: Iterable[SingleJudgment], notes: list[str]) -> list[SingleJudgment]:
     """Return judgments whose notes can be kept; what is no character in one is replaced, and one too long refused."""
     found, n_replaced = [], 0
@@ -323,8 +376,10 @@ def with_texts(judgments: Iterable[SingleJudgment], notes: list[str]) -> list[Si
 def of_this_mode(
     task: Task, judgments: list[SingleJudgment], preferences: list[PreferenceLine], notes: list[str]
 ) -> tuple[list[SingleJudgment], list[PreferenceLine]]:
-    """Return what fits how a task shows docs: of a task that shows lists, nothing goes into one of single docs."""
-    if task.plan.mode == "lists" or not preferences:
+    """Return what fits how a task shows docs: nothing of lists goes into one of single docs, no grade into lists."""
+    if task.plan.mode == "lists":
+        return without_grades(task, judgments, notes), preferences
+    if not preferences:
         return judgments, preferences
     others = {line.task or "" for line in preferences}
     fitting = [each for each in judgments if (each.task or "").removesuffix(AGAIN) not in others]
@@ -333,6 +388,14 @@ def of_this_mode(
         what += f" and {counted(len(judgments) - len(fitting), 'judgment')}"
     notes.append(f"{what} of a task of lists left out, as {task.name} shows docs one by one")
     return fitting, []
+
+
+def without_grades(task: Task, judgments: Sequence[SingleJudgment], notes: list[str]) -> list[SingleJudgment]:
+    """Return what may be said of docs in lists: flags and choices, but no grades, which are counted."""
+    if n_grades := sum(each.grade is not None for each in judgments):
+        notes.append(f"{counted(n_grades, 'grade')} left out, as {task.name} shows whole lists, which get no grades")
+    left = [each for each in judgments if each.grade is None or each.flag]
+    return [each if each.grade is None else replace(each, grade=None, scale=None, uuid="") for each in left]
 
 
 def without_task(preferences: Sequence[PreferenceLine], notes: list[str]) -> list[PreferenceLine]:
@@ -389,6 +452,15 @@ def replaced_since(
     holding = {subject_of(each.judgment): replace(each.judgment, uuid="") for each in current}
     if n := sum(holding.get(subject_of(each)) != replace(each, uuid="") for each in before):
         yield replaced_words(counted(n, "judgment"), n)
+
+
+def older_than_held(kept: Iterable[StoredJudgment], before: Iterable[StoredJudgment]) -> Iterator[str]:
+    """Say how many judgments of a file, by their times older, took the place of what was held before."""
+    held = {subject_of(each.judgment): each for each in before}
+    last = {subject_of(each.judgment): each for each in sorted(kept, key=lambda each: each.number)}
+    fresh = [each for subject, each in last.items() if subject in held and each.number > held[subject].number]
+    if n := sum(is_earlier(each.judgment.at, held[subject_of(each.judgment)].judgment.at) for each in fresh):
+        yield older_words(counted(n, "judgment"))
 
 
 def without_name(source: JudgmentSource) -> JudgmentSource:
@@ -509,18 +581,24 @@ def quepid_judgments(path: str | Path, rater: str, notes: list[str]) -> Iterator
     """Yield the ratings of a case of Quepid, or those of each rater of a book."""
     empty = 0
     for number, row in table_rows(path):
-        cells = {str(name).strip(): text_of(cell) for name, cell in row.items()}
-        query, doc = cells.pop("query"), cells.pop("docid")
+        cells = {quepid_column(str(name)): text_of(cell) for name, cell in row.items()}
+        query, doc = cells.pop("query", ""), cells.pop("docid", "")
         if not query or not doc:
             raise FormatError(f"{path}:{number}: the row has no query or no docid")
         empty += not any(cells.values())
         for name, cell in cells.items():
-            who = (rater or IMPORTED) if name.lower() == "rating" else name
+            who = (rater or IMPORTED) if name == "rating" else name
             grade = number_in(cell, where=f"{path}:{number}", what="rating")
             if grade is not None:
                 yield SingleJudgment(query=query, doc=doc, source=JudgmentSource("person", id=who), grade=grade)
     if empty:
         notes.append(f"{counted(empty, 'row')} without a rating left out")
+
+
+def quepid_column(name: str) -> str:
+    """Return the name of a column: of Quepid's own in small letters, of a rater as it is."""
+    own = name.strip().lower()
+    return own if own in QUEPID_COLUMNS else name.strip()
 
 
 def exported_judgments(path: str | Path, query: str, notes: list[str]) -> Iterator[SingleJudgment]:
@@ -569,10 +647,9 @@ READERS = {
 
 def table_rows(path: str | Path) -> Iterable[tuple[int, Mapping[str, Any]]]:
     """Return the rows of a table; texts that our CSV has marked as no formulas are as they were."""
-    rows = read_rows(path)
-    with Path(path).open("rb") as stream:
-        is_csv = guess_format(str(path), stream.read(1 << 12)) == "csv"
-    return restored_rows(rows) if is_csv else rows
+    source = source_of(path)
+    rows = read_rows(source)
+    return restored_rows(rows) if guess_format(source.name, source.head(1 << 12)) == "csv" else rows
 
 
 def is_note(name: Any) -> bool:
@@ -597,10 +674,10 @@ def yes_or_no(cell: str, *, where: str, what: str) -> bool:
 def number_in(cell: str, *, where: str, what: str) -> float | None:
     if not cell:
         return None
-    try:
-        return float(cell)
-    except ValueError:
-        raise FormatError(f"{where}: {cell[:40]!r} is no {what}", hint="leave it empty where there is none") from None
+    number = number_of(cell)
+    if number is None:
+        raise FormatError(f"{where}: {cell[:40]!r} is no {what}", hint="leave it empty where there is none")
+    return number
 
 
 def by_query_id(
@@ -683,7 +760,7 @@ def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource
     meant: dict[str, JudgmentSource] = {}
     for source, rater in found.items():
         name = called(source)
-        other = meant.setdefault(name.casefold() if rater is None else rater.id, source)
+        other = meant.setdefault(name_key(name) if rater is None else rater.id, source)
         if key_of(other) != key_of(source):
             both = f"{called(other)!r} ({key_of(other)}) and {name!r} ({key_of(source)})"
             raise InputError(
@@ -691,7 +768,7 @@ def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource
                 hint="give them names that differ in more than small and large letters",
             )
         if rater is None:
-            check_rater_name(name)
+            checked_rater_name(name)
     new = {key_of(source): called(source) for source, rater in found.items() if rater is None}
     made = {key: store.raters.add(task, name=name) for key, name in new.items()}
     return {source: made[key_of(source)] if rater is None else rater for source, rater in found.items()}
@@ -716,7 +793,7 @@ def rater_of_source(task: Task, known: Sequence[TaskRater], source: JudgmentSour
         [rater for rater in known if name == rater.name],
         [rater for rater in known if name == shown[rater.id]],
         [rater for rater in known if name == rater.id and not source.name],
-        [rater for rater in known if name.casefold() == rater.name.casefold()],
+        [rater for rater in known if name_key(name) == name_key(rater.name)],
     )
     found = next((way for way in ways if way), [])
     if len(found) > 1:
@@ -731,16 +808,6 @@ def rater_named(store: Store, task: Task, name: str) -> TaskRater:
     if known is None or (known.revoked is None and not known.invited):
         return store.raters.invite(task, name=name if known is None else known.name)[0]
     return known
-
-
-def raters_called(store: Store, task: Task, name: str) -> list[TaskRater]:
-    """Return the raters of a task who are meant by a name or an id; small and large letters are alike."""
-    raters = store.raters.list(task)
-    shown = names_of_raters(raters)
-    if exact := [rater for rater in raters if name in (rater.name, shown[rater.id], rater.id)]:
-        own = [rater for rater in exact if name == rater.id or (name == shown[rater.id] and name != rater.name)]
-        return own or exact
-    return [rater for rater in raters if rater.name and rater.name.casefold() == name.casefold()]
 
 
 def export_judgments(
@@ -876,7 +943,7 @@ def quepid_table(
     """Return the grades of people, a column for each: a column cannot say that it is a model's."""
     graded = [each.judgment for each in graded_by("people", held)]
     raters = sorted({names.get(each.source.id, each.source.id or IMPORTED) for each in graded})
-    if taken := [who for who in raters if who.lower() in ("query", "docid", "rating")]:
+    if taken := [who for who in raters if who.lower() in QUEPID_COLUMNS]:
         raise InputError(
             f"the rater {taken[0]!r} is called as a column of Quepid's own", hint="rename the rater, or write .csv"
         )

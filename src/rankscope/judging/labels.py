@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from rankscope.data.qrels import Qrels
-from rankscope.data.tasks import names_of_raters
+from rankscope.data.tasks import names_of_raters, raters_meant
 from rankscope.errors import InputError
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows
@@ -128,15 +128,13 @@ def trusted_key(graded: TaskGrades, name: str) -> str:
 
 
 def rater_key(graded: TaskGrades, name: str) -> str:
-    """Return the key of a rater who is named by name, number or id; the name itself where there is none."""
+    """Return the key of a rater who is named by name, id or number; the name itself where there is none."""
     called = {shown: key for key, shown in graded.names().items()}
-    if name and len(same := [rater for rater in graded.raters if rater.name == name]) > 1:
-        ids = ", ".join(rater.id for rater in same)
+    found = raters_meant(graded.raters, name, taken=called)
+    if len(found) > 1:
+        ids = ", ".join(rater.id for rater in found)
         raise InputError(f"several raters of {graded.task.name} are called {name}", hint=f"say which one: {ids}")
-    for rater in graded.raters:
-        if name and name in (rater.name, rater.id, rater.key, str(rater.number)):
-            return rater.key
-    return called.get(name, name)
+    return found[0].key if found else called.get(name, name)
 
 
 def with_known(

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankscope.data.judgments import LONGEST_NOTE, JudgmentSource, as_text, is_duration
+from rankscope.data.judgments import LONGEST_NOTE, JudgmentSource, as_text, is_duration, is_earlier
 from rankscope.data.tasks import AGAIN, Preference, Task, TaskRater, again_name
 from rankscope.errors import FormatError
 from rankscope.printable import counted
@@ -174,6 +174,10 @@ def keep_preferences(
     last = {preference_state(each): each for each in kept.values()}
     if n_replaced := sum(each.uuid in before and said_by(each) not in holding for each in last.values()):
         notes.append(replaced_words(counted(n_replaced, "preference"), n_replaced))
+    earlier = {preference_state(each.preference): each.preference for each in held}
+    fresh = [each for state, each in last.items() if each.uuid not in before and state in earlier]
+    if n_older := sum(is_earlier(each.at, earlier[preference_state(each)].at) for each in fresh):
+        notes.append(older_words(counted(n_older, "preference")))
     return len(kept), sum(each not in before for each in kept)
 
 
@@ -205,6 +209,11 @@ def replaced_words(what: str, n: int) -> str:
         f"{what} {are} taken in before and {have} been replaced since: what came later holds; "
         f"a time in the column `at` tells {tells} from the earlier ones"
     )
+
+
+def older_words(what: str) -> str:
+    """Say that so many of a file hold now in place of what was said after them."""
+    return f"{what} took the place of newer ones, by the times in `at`: what is taken in last holds"
 
 
 def said_by(each: Preference) -> str:

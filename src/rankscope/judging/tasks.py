@@ -35,6 +35,7 @@ from rankscope.judging.records import Task, TaskItem, TaskPlan
 from rankscope.judging.settling import scale_of, settle_items, settling_of
 from rankscope.judging.settling_state import not_covered_words, read_words
 from rankscope.measures.extras import Need
+from rankscope.measures.parameters import DEEPEST_RANK
 from rankscope.measures.parse import parse_measure
 from rankscope.printable import counted, listed
 from rankscope.records import Record, replace
@@ -164,6 +165,9 @@ def check_numbers(plan: TaskPlan) -> None:
     if plan.k < 1 or (plan.size is not None and plan.size < 1):
         size = "all" if plan.size is None else plan.size
         raise OptionError(f"k ({plan.k}) and the size ({size}) are 1 or more")
+    for what, number in (("k", plan.k), ("the size", plan.size or 1)):
+        if number > DEEPEST_RANK:
+            raise OptionError(f"{what} ({number}) is at most {DEEPEST_RANK:,}")
     if not 1 <= plan.overlap <= MOST_RATERS:
         raise OptionError(f"the number of raters of each doc ({plan.overlap}) is from 1 to {MOST_RATERS:,}")
     if not 0 <= plan.gold_share <= 0.5 or not 0 <= plan.repeat_share <= 0.5:

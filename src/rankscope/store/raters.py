@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankscope.data.tasks import Task, TaskRater, name_of_forgotten
+from rankscope.data.tasks import Task, TaskRater, composed, name_key, name_of_forgotten
 from rankscope.errors import OptionError, UnknownNameError
 from rankscope.records import replace
 from rankscope.store.schema import rater as rater_table
@@ -41,8 +41,7 @@ class RaterTable:
 
         Who has this name without an invitation, as a file said what they judged, is invited now.
         """
-        if name:
-            check_rater_name(name)
+        name = checked_rater_name(name) if name else ""
         token = secrets.token_urlsafe(32)
         with self.store.writing() as connection:
             known = uninvited(connection, task.number, name)
@@ -54,7 +53,7 @@ class RaterTable:
 
     def add(self, task: Task, *, name: str) -> TaskRater:
         """Add somebody to a task who is not invited: what they judged comes from elsewhere."""
-        check_rater_name(name)
+        name = checked_rater_name(name)
         with self.store.writing() as connection:
             return self._insert(connection, task, name, None)
 
@@ -100,7 +99,7 @@ class RaterTable:
 
     def rename(self, number: int, name: str) -> TaskRater:
         """Give a rater a name; judgments name the rater by number, and stay as they are."""
-        check_rater_name(name)
+        name = checked_rater_name(name)
         with self.store.writing() as connection:
             check_new_name(connection, get_row(connection, number).task_id, name, of=number)
             connection.execute(sa.update(rater_table).where(rater_table.c.id == number).values(name=name))
@@ -117,11 +116,8 @@ class RaterTable:
 
     def forget(self, number: int, *, pseudonym: str = "") -> TaskRater:
         """Replace the name of a rater by a pseudonym, and end the invitation; judgments stay."""
-        if pseudonym:
-            check_rater_name(pseudonym)
-        return self._change(
-            number, name=pseudonym or name_of_forgotten(number), token_sha256=None, revoked=self.store.clock()
-        )
+        name = checked_rater_name(pseudonym) if pseudonym else name_of_forgotten(number)
+        return self._change(number, name=name, token_sha256=None, revoked=self.store.clock())
 
     def seen(self, rater: TaskRater) -> TaskRater:
         """Note that a rater is there, once a minute."""
@@ -145,12 +141,14 @@ def seed_of(task: Task, place: int) -> int:
     return int.from_bytes(hashlib.sha256(content).digest()[:7], "big")
 
 
-def check_rater_name(name: str) -> None:
+def checked_rater_name(name: str) -> str:
+    """Return a name as it is kept, refusing what cannot be one."""
     if not name.strip() or name != name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise OptionError(
             f"{name[:200]!r} cannot be the name of a rater",
             hint=f"a name has 1 to {LONGEST_NAME} characters that can be printed, and no blanks around it",
         )
+    return composed(name)
 
 
 def check_new_name(connection: sa.Connection, task: int, name: str, *, of: int | None = None) -> None:
@@ -159,7 +157,7 @@ def check_new_name(connection: sa.Connection, task: int, name: str, *, of: int |
         return
     wanted = sa.select(rater_table).where(rater_table.c.task_id == task).order_by(rater_table.c.id)
     for row in connection.execute(wanted):
-        if row.id != of and row.name.casefold() == name.casefold():
+        if row.id != of and name_key(row.name) == name_key(name):
             lost = f"; a lost link is replaced by `rankscope judge renew {task} {row.id}`, or New link on its page"
             raise OptionError(
                 f"a rater of this task is called {row.name} already",
@@ -170,7 +168,7 @@ def check_new_name(connection: sa.Connection, task: int, name: str, *, of: int |
 def uninvited(connection: sa.Connection, task: int, name: str) -> int | None:
     """Return the number of the rater of a task who has a name and was never invited."""
     wanted = sa.select(rater_table).where(rater_table.c.task_id == task, rater_table.c.revoked.is_(None))
-    found = [row for row in connection.execute(wanted) if name and row.name.casefold() == name.casefold()]
+    found = [row for row in connection.execute(wanted) if name and name_key(row.name) == name_key(name)]
     return next((row.id for row in found if not is_invited(row)), None)
 
 

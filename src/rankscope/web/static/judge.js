@@ -19,6 +19,7 @@ const comesLater = (item) => {
 const isOpen = (item) => !isDone(item.state) && !comesLater(item);
 const NOTHING = { uuid: null, grade: null, flag: false, note: "", cannot_tell: null };
 const scale = () => known.guideline.scale;
+const labelOf = (step) => scale()[step] && visible(scale()[step].label);
 const stepOf = (grade) => scale().findIndex((step) => step.grade === grade);
 const levelOf = (grade) => Math.round((stepOf(grade) / Math.max(1, scale().length - 1)) * 3);
 const gradeKeys = [...document.querySelectorAll(".gb kbd")].map((key) => key.textContent);
@@ -64,9 +65,9 @@ function choose(item, doc, { undoing = false } = {}) {
 
 function grade(step) {
   if (!scale()[step] || !isHere()) return;
-  const item = items[at], { grade: value, label } = scale()[step];
+  const item = items[at], { grade: value } = scale()[step];
   change(item, { ...item.state, grade: value, cannot_tell: null });
-  say(`${label} · u to undo`);
+  say(`${labelOf(step)} · u to undo`);
   onward();
 }
 
@@ -136,9 +137,9 @@ const forget = (item) => past.splice(0, past.length, ...past.filter((one) => one
 
 function wordsOfState({ grade: value, cannot_tell, flag, note }) {
   const said = [];
-  if (value !== null) said.push(scale()[stepOf(value)]?.label ?? `grade ${value}`);
+  if (value !== null) said.push(labelOf(stepOf(value)) ?? `grade ${value}`);
   if (cannot_tell) said.push(`cannot tell, ${cannot_tell}`);
-  if (flag) said.push(note ? `flagged: ${note}` : "flagged");
+  if (flag) said.push(note ? `flagged: ${visible(note)}` : "flagged");
   return said.join(", ") || "nothing";
 }
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from rankscope.comparison.compare import compare_runs
-from rankscope.comparison.verdict import call
+from rankscope.comparison.verdict import VerdictContext, call
 from rankscope.data.run import Run
 from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.judging.rater_view import SaveRequest
@@ -263,7 +263,7 @@ def test_an_audit_of_changed_queries_tells_the_difference_over_all():
     assert state.pairs[0].code == "better"  # the interval of about 0.24 - 2.1 * 0.061 is above the margin
     assert "It is said of all 50 queries, of which 20 have different docs and are audited" in state.words
     (pair,) = people_say(what, known(grades))
-    error = over_all(pair, state.look, margin_given=True).standard_error
+    error = over_all(pair, state.look, VerdictContext(margin_given=True)).standard_error
     assert error == pytest.approx(math.sqrt(0.16 * 4.8 / 380 + 0.24 * 0.36 / 50))
 
 

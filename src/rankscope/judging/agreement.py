@@ -611,12 +611,12 @@ def rater_errors(graded: TaskGrades, names: Mapping[str, str]) -> tuple[RaterErr
 
 
 def pairs_sentence(pairs: Sequence[RaterVerdicts]) -> str:
-    """Say whether verdicts depend on the rater: of one or two pairs in full, of more which of them do."""
-    if len(pairs) == 1:
-        return pairs[0].headline
-    if pairs and (together := shared_headline(pairs)):
+    """Say whether verdicts depend on the rater: of one pair in full, of more which of them do."""
+    if len(pairs) < 2:
+        return "".join(pair.headline for pair in pairs)
+    if (together := shared_headline(pairs)):
         return together
-    if len(pairs) <= SHOWN_PAIRS:
+    if len(pairs) <= SHOWN_PAIRS and any(each.depends_on_rater is None for each in pairs):
         return " ".join(each.own_headline for each in pairs)
     parts = []
     for depends, words in ((True, "depends"), (False, "does not depend"), (None, "may depend")):

@@ -47,7 +47,8 @@ def agreement_report(found: AgreementReport, *, command: str = "") -> Report:
     if found.preferences is not None and not found.n_grades:
         return lists_report(found, found.preferences, command=command)
     pairs = found.verdicts.pairs
-    reasons = [reason for pair in pairs if (reason := f"{pair.verdict.text} {pair.verdict.reason}".strip())]
+    named = {f"{pair.b} against {pair.a}: " if len(pairs) > 1 else "": pair.verdict for pair in pairs}
+    reasons = [f"{name}{verdict.text} {verdict.reason}".strip() for name, verdict in named.items() if verdict.text]
     first: list[Block] = [*answer_blocks(found, reasons), facts_of(found)]
     first += [estimates_of(pair, together=len(pairs) > 1) for pair in pairs]
     sections = [section for section in sections_of(found) if section.blocks]

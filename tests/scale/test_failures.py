@@ -1,10 +1,12 @@
 """What goes wrong with shards: each is found and said, or makes no difference to a single bit."""
 
 import gzip
+import json
 import os
 import re
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,10 +16,11 @@ import pytest
 
 import rankscope as rs
 from rankscope.align import sharded
+from rankscope.align.sharded import Clash, ShardHits
 from rankscope.data import sharded as sources
-from rankscope.errors import BadLinesError
+from rankscope.errors import BadLine, BadLinesError
 from rankscope.io.shards import ByteRange, RowGroups, WholeFile, cut_text, shards_of
-from rankscope.light import replace
+from rankscope.light import asdict, replace
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
 
@@ -476,6 +479,72 @@ def test_a_job_that_breaks_off_goes_on_where_it_was(whole, tmp_path, monkeypatch
     found = scores_of(whole, memory="256MB", keep=kept, progress=states.append)
     assert bits(found) == bits(scores_of(whole))
     assert states[-1].kept == 3
+
+
+def packed(lines) -> bytes:
+    return gzip.compress("".join(f"{line}\n" for line in lines).encode())
+
+
+@pytest.mark.parametrize("how", [{}, {"on": ThreadPoolExecutor}], ids=["here", "elsewhere"])
+def test_a_job_that_breaks_off_before_rows_are_regrouped_shows_nothing_partial(tmp_path, write_file, monkeypatch, how):
+    """A query of the second file comes back after others, in another piece of it: what is kept must not lack its rows."""
+    folder, kept = tmp_path / "parts", tmp_path / "kept"
+    folder.mkdir()
+    (folder / "a.run.gz").write_bytes(packed(LINES[:250]))
+    later = LINES[250:1000]  # the last query, which comes back in a piece of its own, is judged
+    (folder / "b.run.gz").write_bytes(packed([*later[::2], *later[1::2]]))
+    pool = {name: made(2) for name, made in how.items()}
+    with monkeypatch.context() as broken:
+
+        def interrupt(*_, **__) -> None:
+            raise KeyboardInterrupt
+
+        broken.setattr(sharded, "dealt_out", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            scores_of(folder, memory="256MB", keep=kept, **pool)
+    whole = write_file("\n".join(LINES[:1000]), "whole.run")
+    assert bits(scores_of(folder, memory="256MB", keep=kept, **pool)) == bits(scores_of(whole))
+
+
+HITS = {
+    "positions": np.array([0, 3]),
+    "n_retrieved": np.array([5, 2]),
+    "n_hits": np.array([2, 1]),
+    "ranks": np.array([1, 4, 2]),
+    "grades": np.array([1.0, -1.0, 0.5]),
+    "n_rows": 7,
+    "other_queries": ("\udcff", "é"),
+    "other_hashes": bytes(range(16)),
+    "duplicate": (3, "q", "d"),
+    "uses_ranks": False,
+    "tag": "bm25",
+    "bad_lines": (BadLine("a.run", 3, "\udcff x", "a row has six fields"),),
+    "integer_ids": frozenset({"query", "doc"}),
+    "clash": Clash("q", WholeFile("a.run"), WholeFile("b.run")),
+}
+
+
+def plain(value):
+    return (value.dtype, value.tolist()) if isinstance(value, np.ndarray) else value
+
+
+def test_all_that_a_part_says_is_kept():
+    assert HITS.keys() == asdict(sharded.nothing()).keys()
+    for values in ({**HITS, "clash": None}, asdict(sharded.nothing())):
+        found = asdict(sharded.decoded(sharded.encoded(ShardHits(**values))))
+        assert {name: plain(value) for name, value in found.items()} == {
+            name: plain(value) for name, value in values.items()
+        }
+    assert sharded.encoded(ShardHits(**HITS)) is None
+
+
+@pytest.mark.parametrize("change", [lambda head: head.pop("tag"), lambda head: head.update(newer=1)])
+def test_a_kept_part_with_other_values_than_a_part_has_counts_as_absent(change):
+    line, _, arrays = sharded.encoded(ShardHits(**{**HITS, "clash": None})).partition(b"\n")
+    head = json.loads(line)
+    change(head)
+    assert sharded.decoded(json.dumps(head).encode() + b"\n" + arrays) is None
+    assert sharded.decoded(line + b"\n" + arrays[:60]) is None
 
 
 def test_the_digest_of_a_run_of_files_is_of_their_names_sizes_and_digests(tmp_path):

@@ -58,6 +58,8 @@ RESERVE = 24 << 20
 """What is left free of the memory given, for what Python sets aside besides."""
 SHARE = 0.4
 """The share of the rest that text may have: rows in no order take as much again, and somewhat more."""
+KEPT_FORMAT = 2
+"""Raised where what is kept of a part means something else than before: older parts are not found then."""
 KEPT_PARTS = 64
 """Where parts are kept, a run is cut into so many or more, however many workers there are: another time there may be
 more of them, or fewer."""
@@ -86,7 +88,6 @@ MARK_BYTES = 1 << 16
 MOST_MARKS = 8
 """Of so many files of a run, about, workers are asked whether they see the same ones."""
 SAME_FILES = "let all workers see the same files under the same paths, or put them on an object store"
-ARRAYS = ("positions", "n_retrieved", "n_hits", "ranks", "grades")
 
 
 class Clash(LightRecord):
@@ -122,6 +123,12 @@ class ShardHits(LightRecord, eq=False):
     """Which ids were whole numbers."""
     clash: Clash | None = None
     """A query that comes back later in the same shard, where this was read in pieces."""
+
+
+ARRAYS = {"positions": np.int64, "n_retrieved": np.int64, "n_hits": np.int64, "ranks": np.int64, "grades": np.float64}
+"""The arrays of hits, as they are kept."""
+FACTS = ShardHits.__record_fields__.keys() - ARRAYS.keys() - {"other_hashes", "clash"}
+"""What is kept of hits besides; a part with a clash has none, as it is not kept."""
 
 
 class NotGroupedError(Exception):
@@ -448,7 +455,8 @@ class ShardWork:
     def kept_regrouped(self, source: ShardedSource, shards: Sequence[Shard]) -> ShardHits | None:
         """Return the hits of a run that was regrouped at an earlier time; None where it was not, or nothing is kept."""
         content = None if self.kept is None else self.kept.load(self.regrouped_key(source, shards))
-        if content is None:
+        hits = None if content is None else decoded(content)
+        if hits is None:
             return None
         source.is_grouped = False
         source.notes.append(
@@ -457,7 +465,7 @@ class ShardWork:
         )
         watch = self.plan.progress or ignore_job
         watch(JobState(1, 1, 1, noun="regrouped run"))
-        return decoded(content)
+        return hits
 
     def regrouped_key(self, source: ShardedSource, shards: Sequence[Shard]) -> str:
         """Return what the hits of a regrouped run depend on."""
@@ -557,7 +565,7 @@ class ShardWork:
     def digest(self, *, ignores_ranks: bool) -> str:
         """Return what the hits of every shard depend on besides the shard."""
         decided = {name: getattr(self.policies, name) for name in ALIGNED_BY}
-        return f"hits {__version__} {digest_of_qrels(self.qrels)} {decided} {ignores_ranks}"
+        return f"hits {KEPT_FORMAT} {__version__} {digest_of_qrels(self.qrels)} {decided} {ignores_ranks}"
 
     def regrouped(self, source: ShardedSource, shards: Sequence[Shard], clash: Clash) -> ShardHits:
         """Deal out the rows of a run to files on disk, so that each query is in one of them, and align these."""
@@ -588,8 +596,9 @@ class ShardWork:
             f"{source.name}: not all rows of a query lie together{example}, so they were regrouped by query on disk "
             f"({in_words(n_written)}), which takes time; a run in which they do needs none of this"
         )
-        if self.kept is not None:
-            self.kept.store(self.regrouped_key(source, shards), encoded(hits))
+        content = encoded(hits)
+        if self.kept is not None and content is not None:
+            self.kept.store(self.regrouped_key(source, shards), content)
         return hits
 
     def raise_where_it_is(self, source: ShardedSource, shards: Sequence[Shard]) -> None:
@@ -821,40 +830,38 @@ def kept_name(options: ReadOptions, shard: Any) -> str:
     return f"{replace(shard, path=str(path))!r} {version} {how}"
 
 
-def encoded(hits: ShardHits) -> bytes:
-    """Return hits as bytes: a line of JSON, then the arrays."""
-    arrays = [np.ascontiguousarray(getattr(hits, name)) for name in ARRAYS]
+def encoded(hits: ShardHits) -> bytes | None:
+    """Return hits as bytes: a line of JSON, then the arrays; None where rows have to be regrouped first."""
+    if hits.clash is not None:
+        return None
+    arrays = [np.ascontiguousarray(getattr(hits, name), dtype=dtype) for name, dtype in ARRAYS.items()]
     head = {
+        **{name: value for name, value in asdict(hits).items() if name in FACTS},
         "sizes": [len(array) for array in arrays],
-        "n_rows": hits.n_rows,
-        "other_queries": hits.other_queries,
-        "n_other_bytes": len(hits.other_hashes),
-        "duplicate": hits.duplicate,
-        "uses_ranks": hits.uses_ranks,
-        "tag": hits.tag,
         "integer_ids": sorted(hits.integer_ids),
-        "bad_lines": [(line.path, line.line, line.text, line.problem) for line in hits.bad_lines],
+        "bad_lines": [[*asdict(line).values()] for line in hits.bad_lines],
     }
     return b"".join([json.dumps(head).encode(), b"\n", *(array.tobytes() for array in arrays), hits.other_hashes])
 
 
-def decoded(content: bytes) -> ShardHits:
-    """Return hits from what `encoded` made of them."""
+def decoded(content: bytes) -> ShardHits | None:
+    """Return hits from what `encoded` made of them; None where it has more, less or other values than hits have."""
     line, _, rest = content.partition(b"\n")
     head = json.loads(line)
-    arrays: dict[str, Any] = {}
-    for name, size in zip(ARRAYS, head.pop("sizes"), strict=True):
-        dtype = np.dtype(np.float64 if name == "grades" else np.int64)
-        arrays[name], rest = np.frombuffer(rest[: size * 8], dtype=dtype), rest[size * 8 :]
-    duplicate = head.pop("duplicate")
+    sizes = head.pop("sizes", ())
+    if head.keys() != FACTS or len(sizes) != len(ARRAYS) or len(rest) < 8 * sum(sizes):
+        return None
+    values: dict[str, Any] = {}
+    for (name, dtype), size in zip(ARRAYS.items(), sizes, strict=True):
+        values[name], rest = np.frombuffer(rest[: size * 8], dtype=dtype), rest[size * 8 :]
     return ShardHits(
-        **arrays,
-        n_rows=head["n_rows"],
-        other_queries=tuple(head["other_queries"]),
-        other_hashes=rest[: head["n_other_bytes"]],
-        duplicate=None if duplicate is None else (duplicate[0], duplicate[1], duplicate[2]),
-        uses_ranks=head["uses_ranks"],
-        tag=head["tag"],
-        integer_ids=frozenset(head["integer_ids"]),
-        bad_lines=tuple(BadLine(*line) for line in head["bad_lines"]),
+        **head
+        | values
+        | {
+            "other_queries": tuple(head["other_queries"]),
+            "other_hashes": rest,
+            "duplicate": None if head["duplicate"] is None else tuple(head["duplicate"]),
+            "integer_ids": frozenset(head["integer_ids"]),
+            "bad_lines": tuple(BadLine(*line) for line in head["bad_lines"]),
+        }
     )

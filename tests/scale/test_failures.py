@@ -393,6 +393,56 @@ def test_a_rank_that_is_no_number_in_one_part_counts_for_all(write_file, engine)
     assert bits(scores_of(path, ties="given", memory="256MB")) == bits(scores_of(path, ties="given"))
 
 
+def test_ranks_of_compressed_text_count_in_all_pieces_or_in_none(tmp_path, engine):
+    """By hand: the first query has ranks against the order of its rows, and comes in another piece than the bad rank."""
+    lines = ["q1 Q0 b 2 1 t", "q1 Q0 a 1 1 t", "q2 Q0 b x 1 t", "q2 Q0 a 1 1 t"]
+    (tmp_path / "r.run.gz").write_bytes(packed(lines))
+    found = rs.evaluate(RANKED, tmp_path / "r.run.gz", "RR", ties="given", memory="256MB")["r"]
+    assert found.values.tolist() == [[0.5], [0.5]]
+
+
+RANKED = {"q1": {"a": 1}, "q2": {"a": 1}}
+FIRST = pl.DataFrame({"query": ["q1", "q1"], "doc": ["b", "a"], "score": [1.0, 1.0], "rank": [2, 1]})
+SECOND = pl.DataFrame({"query": ["q2", "q2"], "doc": ["b", "a"], "score": [1.0, 1.0]})
+RANKS = {
+    "absent": SECOND,
+    "null": SECOND.with_columns(rank=pl.lit(None, dtype=pl.Int64)),
+    "one null": SECOND.with_columns(rank=pl.Series([None, 1], dtype=pl.Int64)),
+    "fractions": SECOND.with_columns(rank=pl.Series([2.0, 1.0])),
+    "text": SECOND.with_columns(rank=pl.Series(["2", "1"])),
+}
+
+
+@pytest.mark.parametrize("how", [{}, {"memory": "256MB"}, {"on": ThreadPoolExecutor}, {"keep": "kept"}], ids=str)
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("is_split", [False, True], ids=["grouped", "regrouped"])
+@pytest.mark.parametrize("second", RANKS.values(), ids=RANKS)
+@pytest.mark.usefixtures("engine", "scratch")
+def test_ranks_of_some_tables_do_not_count(tmp_path, second, is_split, ending, how):
+    """By hand: where a table has no ranks, docs of equal scores are in the order of the rows, so `a` is second."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    first = FIRST if not is_split else pl.concat((FIRST, FIRST[:1].with_columns(query=pl.lit("q2"), doc=pl.lit("c"))))
+    n_before = 1 + is_split  # rows of q2 before its `a`
+    for name, frame in (("1", first), ("2", second)):
+        getattr(frame, f"write_{ending}")(folder / f"{name}.{ending}")
+    how = {name: tmp_path / "kept" if name == "keep" else value for name, value in how.items()}
+    how = {name: value(2) if name == "on" else value for name, value in how.items()}
+    found = rs.evaluate(RANKED, folder, "RR", ties="given", **how)["parts"].values.ravel().tolist()
+    ranks_count = ending == "csv" and second is RANKS["text"]  # there is no other text than numbers in CSV
+    assert found == ([1.0, 1.0] if ranks_count else [0.5, 1 / (n_before + 1)])
+
+
+def test_one_rank_that_is_missing_at_the_end_of_a_table_counts_for_all(tmp_path, engine):
+    ranks = [25 - row[2] for row in ROWS]
+    table = frame([(*row[:3], 1.0) for row in ROWS]).with_columns(rank=pl.Series([*ranks[:-1], None]))
+    table.write_parquet(tmp_path / "r.parquet", row_group_size=50)
+    table.drop("rank").write_parquet(tmp_path / "plain.parquet")
+    whole = scores_of(tmp_path / "plain.parquet", ties="given")
+    for how in ({}, {"memory": "256MB"}):
+        assert bits(scores_of(tmp_path / "r.parquet", ties="given", **how)) == bits(whole)
+
+
 def test_a_shard_with_other_columns_is_refused_by_its_name(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()

@@ -29,7 +29,7 @@ from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.data.sharded import ShardedSource, ShardPlan, TablePart, source_parts
-from rankscope.data.sources import ReadOptions
+from rankscope.data.sources import ReadOptions, RowsSource
 from rankscope.errors import BadLine, BadLinesError, DuplicateError, InputError, give_warning
 from rankscope.executors import executor_from
 from rankscope.executors.jobs import TaskJob, run_kept
@@ -141,20 +141,22 @@ def nothing() -> ShardHits:
     return ShardHits(whole, whole, whole, whole, np.empty(0))
 
 
-def align_part(qrels: Qrels, source: Any, policies: Policies, threads: int | None) -> ShardHits:
+def align_part(
+    qrels: Qrels, source: Any, policies: Policies, threads: int | None, *, ignores_ranks: bool = False
+) -> ShardHits:
     """Align rows that are in memory."""
     run = Run(source, name=getattr(source, "path", None))
-    found = find_with_kernel(qrels, run, policies, threads=threads)
+    found = find_with_kernel(qrels, run, policies, threads=threads, ignores_ranks=ignores_ranks)
     if found is None and isinstance(source, TablePart):
         source = source.checked()
         if not len(source.rows):
             return replace_bad(nothing(), source.bad_lines)
         run = Run(source, name=run.name)
-        found = find_with_kernel(qrels, run, policies, threads=threads)
+        found = find_with_kernel(qrels, run, policies, threads=threads, ignores_ranks=ignores_ranks)
     duplicate = None if found is None else found.duplicate
     if found is None:
         try:
-            found, duplicate = found_in_python(qrels, run, policies)
+            found, duplicate = found_in_python(qrels, run, policies, ignores_ranks=ignores_ranks)
         except BadLinesError as error:
             if not source.options.lenient:
                 raise
@@ -185,11 +187,15 @@ def replace_bad(hits: ShardHits, bad_lines: Sequence[BadLine]) -> ShardHits:
     return replace(hits, bad_lines=tuple(bad_lines))
 
 
-def found_in_python(qrels: Qrels, run: Run, policies: Policies) -> tuple[KernelHits, tuple[str, str] | None]:
+def found_in_python(
+    qrels: Qrels, run: Run, policies: Policies, *, ignores_ranks: bool
+) -> tuple[KernelHits, tuple[str, str] | None]:
     """Align by the reference, query by query, so that a doc that is listed twice is found as the kernel finds it."""
     from rankscope.align.reference import answered_queries, find_in_python
     from rankscope.io.ids import shared_hashes
 
+    if ignores_ranks:
+        run = Run(RowsSource(replace(run.rows, rank=None)), name=run.name)
     answered = answered_queries(qrels, run)
     duplicate = None
     try:
@@ -226,13 +232,16 @@ def align_shard(
 ) -> ShardHits:
     """Align one shard; what is decompressed is aligned in pieces as it comes."""
     with_rank = policies.ties == "given" and not ignores_ranks
-    given = options or ReadOptions()
-    sources = source_parts(shard, given, piece_bytes=piece_bytes, with_rank=with_rank, ignores_ranks=ignores_ranks)
+    sources = source_parts(shard, options or ReadOptions(), piece_bytes=piece_bytes, with_rank=with_rank)
     joined = JoinedShards(len(qrels), qrels.query_ids)
     for i, source in enumerate(sources):
-        joined.add(i, shard, align_part(qrels, source, policies, threads))
+        joined.add(i, shard, align_part(qrels, source, policies, threads, ignores_ranks=ignores_ranks))
         if joined.clash:  # what else there is will be read when the rows are regrouped
             return replace(nothing(), clash=joined.clash)
+    if with_rank and joined.disagrees_on_ranks:
+        return align_shard(
+            qrels, shard, policies, options, threads=threads, piece_bytes=piece_bytes, ignores_ranks=True
+        )
     parts = joined.in_order
     return parts[0] if len(parts) == 1 else joined.as_shard() if parts else nothing()
 

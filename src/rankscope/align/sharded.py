@@ -11,7 +11,7 @@ import json
 import pickle
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.data.sharded import ShardedSource, ShardPlan, TablePart, source_parts
+from rankscope.data.sharded import ShardedSource, ShardPlan, TablePart, check_unchanged, source_parts
 from rankscope.data.sources import ReadOptions, RowsSource
 from rankscope.errors import BadLine, BadLinesError, DuplicateError, InputError, give_warning
 from rankscope.executors import executor_from
@@ -41,6 +41,7 @@ from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text
 from rankscope.io.shards import (
     ROW_BYTES,
     USUAL_ROWS,
+    FileSeen,
     Shard,
     TableParts,
     WholeFile,
@@ -85,6 +86,8 @@ DEALT_AT_ONCE = 16
 ALIGNED_BY = ("ties", "precision", "duplicates", "self_match", "depth")
 """The policies that decide which docs are found at which ranks; the others are applied to what was found."""
 MARK_BYTES = 1 << 16
+N_SEEN_ALIKE = 2
+"""Of what `states_of` says of a file, its size and its time are the same on all machines that see it."""
 MOST_MARKS = 8
 """Of so many files of a run, about, workers are asked whether they see the same ones."""
 SAME_FILES = "let all workers see the same files under the same paths, or put them on an object store"
@@ -340,18 +343,22 @@ def find_in_shards(qrels: Qrels, run: Run, policies: Policies, *, threads: int |
         align_ahead(qrels, [run], policies, threads=threads)
         known = source.ahead.pop(ahead_key(qrels, policies))
     hits: ShardHits = known[1]
-    if not hits.n_rows:
-        if hits.bad_lines:
-            raise BadLinesError(hits.bad_lines, hint="not one line is a row of a run: query Q0 doc rank score tag")
-        raise no_rows(source.path)
-    if hits.bad_lines:
-        first = source.shown(str(hits.bad_lines[0]))
-        were = "was" if len(hits.bad_lines) == 1 else "were"
-        give_warning(
-            f"{counted(len(hits.bad_lines), 'bad line')} of {source.path} {were} skipped; the first is {first}"
-        )
+    give_warning(*lines_notes(hits, source.path, shown=source.shown))
     source.tag, source.found_integer_ids = hits.tag, hits.integer_ids
     return kernel_hits(hits, len(qrels))
+
+
+def lines_notes(hits: ShardHits, where: str, *, shown: Callable[[str], str] = str) -> Iterator[str]:
+    """Say which malformed lines of a run were left out; raise where it has no others."""
+    bad_lines = hits.bad_lines
+    if not hits.n_rows:
+        if bad_lines:
+            raise BadLinesError(bad_lines, hint="not one line is a row of a run: query Q0 doc rank score tag")
+        raise no_rows(where)
+    if bad_lines:
+        were = "was" if len(bad_lines) == 1 else "were"
+        first = shown(str(bad_lines[0]))
+        yield f"{counted(len(bad_lines), 'bad line')} of {where} {were} skipped; the first is {first}"
 
 
 def ahead_key(qrels: Qrels, policies: Policies) -> tuple[Any, ...]:
@@ -499,6 +506,8 @@ class ShardWork:
             warn_of_little_memory(self.plan, self.n_workers, self.taken, parts)
 
     def cut(self, source: ShardedSource) -> list[Shard]:
+        for shard in source.given or ():
+            check_seen(shard)
         room = self.room
         if self.plan.keep is not None or not self.plan.is_here:  # all workers have something to do
             n_parts = 4 * max(1, self.executor.n_workers) if self.plan.keep is None else KEPT_PARTS
@@ -732,7 +741,7 @@ def align_task(
     return align_shard(qrels, shard, policies, replace(read_options, progress=progress), **options)
 
 
-FileStates = dict[str, tuple[int, int]]
+FileStates = dict[str, tuple[int, ...]]
 
 
 def states_of(paths: Iterable[str]) -> FileStates:
@@ -758,6 +767,22 @@ def check_same(states: FileStates) -> None:
                 f"{path} was changed while it was read, so what was found in it cannot be trusted",
                 hint="wait until what writes it has come to its end, then try again",
             )
+
+
+def check_seen(shard: Any) -> None:
+    """Refuse a shard of a file that is another one by now, or on this machine, than when it was cut."""
+    seen: FileSeen | None = getattr(shard, "seen", None)
+    now = {} if seen is None else states_of([shard.path])
+    if seen is None or not now:  # whoever reads it says what is wrong
+        return
+    check_unchanged(shard)
+    if seen.host == node():
+        check_same({shard.path: seen.state})
+    elif now[shard.path][:N_SEEN_ALIKE] != seen.state[:N_SEEN_ALIKE]:
+        raise InputError(
+            f"{shard.path} has another size or time on {node()} than on {seen.host}, where it was cut",
+            hint=SAME_FILES,
+        )
 
 
 class FileMark(LightRecord):

@@ -427,7 +427,13 @@ def read_row_groups(shard: RowGroups, columns: Sequence[str] | None = None) -> p
     check_unchanged(shard)
     with errors_of_polars(shard.path, "parquet"):
         table = pl.scan_parquet(shard.path, glob=False)
-        return (table.select(columns) if columns else table).slice(shard.start, shard.end - shard.start).collect()
+        found = (table.select(columns) if columns else table).slice(shard.start, shard.end - shard.start).collect()
+    if len(found) < shard.end - shard.start:
+        raise InputError(
+            f"{shard} is not all there: the file ends after row {shard.start + len(found)}",
+            hint="shards_of cuts a run into shards",
+        )
+    return found
 
 
 def check_unchanged(shard: RowGroups | WholeFile) -> None:

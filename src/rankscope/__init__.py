@@ -51,7 +51,7 @@ PUBLIC = {
     "run_project": "rankscope.experiment.runner:run_project",
     "score_shard": "rankscope.measures.shard_scores:score_shard",
     "settling_of": "rankscope.judging.settling:settling_of",
-    "shards_of": "rankscope.io.shards:shards_of",
+    "shards_of": "rankscope.measures.shard_scores:shards_of",
     "side_by_side": "rankscope.analysis.side_by_side:side_by_side",
     "trec_eval_text": "rankscope.evaluation:trec_eval_text",
     "validate": "rankscope.analysis.validate:validate",

@@ -60,7 +60,6 @@ from rankscope.io.conversion import convert as convert
 from rankscope.io.shards import ByteRange as ByteRange
 from rankscope.io.shards import RowGroups as RowGroups
 from rankscope.io.shards import WholeFile as WholeFile
-from rankscope.io.shards import shards_of as shards_of
 from rankscope.judging.exchange import TakenIn as TakenIn
 from rankscope.judging.exchange import export_judgments as export_judgments
 from rankscope.judging.exchange import import_judgments as import_judgments
@@ -77,6 +76,7 @@ from rankscope.measures.scores import RunScores as RunScores
 from rankscope.measures.scores import Scores as Scores
 from rankscope.measures.shard_scores import ShardScores as ShardScores
 from rankscope.measures.shard_scores import score_shard as score_shard
+from rankscope.measures.shard_scores import shards_of as shards_of
 from rankscope.measures.spec import Measure as Measure
 from rankscope.measures.spec import MeasureExample as MeasureExample
 from rankscope.measures.spec import MeasureFamily as MeasureFamily

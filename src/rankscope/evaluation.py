@@ -22,7 +22,7 @@ from rankscope.data.run import Run
 from rankscope.errors import OptionError, did_you_mean, give_warning, with_caller
 from rankscope.light import LightRecord, asdict, names_of, replace, types_of
 from rankscope.measures.parse import parse_measures
-from rankscope.measures.score_notes import missing_notes, undefined_if_missing, undefined_notes
+from rankscope.measures.score_notes import id_notes, missing_notes, undefined_if_missing, undefined_notes
 from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.spec import Measure
@@ -305,7 +305,7 @@ def evaluate_request(
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
         if by_id:
             notes += notes_or_raise(find_mismatch(judged, run, scores.counts), anyway=request.anyway)
-        notes += id_notes(judged, run)
+        notes += id_notes(run.name or "run", judged.integer_ids, run.integer_ids)
         notes += missing_notes(scores.name, scores.counts.missing, len(judged), policies, undefined_if_missing(scores))
         notes += lacking
         if says_repeats:
@@ -658,16 +658,6 @@ def deciding_measure(profile: str | None, measures: Sequence[str]) -> str:
     own = [measure.name for measure in decide_measures(chosen, None)]
     usual = decide_measures(chosen, "nDCG@10")[0].name
     return usual if usual in own and list(measures[: len(own)]) == own else measures[0]
-
-
-def id_notes(qrels: Qrels, run: Run) -> Iterator[str]:
-    """Say so where ids are whole numbers on one side and text on the other."""
-    for kind in sorted(qrels.integer_ids ^ run.integer_ids):
-        side, other = ("qrels", "run") if kind in qrels.integer_ids else ("run", "qrels")
-        yield (
-            f"{run.name or 'run'}: {kind} ids are whole numbers in the {side} and text in the {other}; "
-            "they are matched as text, so 7 is '7'"
-        )
 
 
 def repeat_notes(run: Run, scores: RunScores, policies: Policies) -> Iterator[str]:

@@ -27,7 +27,7 @@ DOCS = (*(f"d{i}" for i in range(12)), "é", "q1")
 def lines_of_a_run(draw, how):
     """Rows of a run, grouped by query or not, in which scores tie, docs may repeat, and ranks need not be numbers."""
     queries = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=8, unique=True))
-    lacking = {"parquet": "\udcff\udc80", "folder": "\ufeffq", "pattern": "\ufeffq"}.get(how)
+    lacking = {"parquet": "\udcff\udc80", "tables": "\udcff\udc80", "folder": "\ufeffq", "pattern": "\ufeffq"}.get(how)
     queries = [query for query in queries if query != lacking] or ["q1"]  # not UTF-8; at the beginning of a file a mark
     repeats = draw(st.booleans())
     rows = []
@@ -56,17 +56,27 @@ def as_lines(rows, draw) -> list[bytes]:
 
 def store(rows, how, folder: Path, draw) -> tuple[Path, str]:
     """Write a run at once, and in the way that is asked for; return both paths."""
-    if how == "parquet":
+    if how in ("parquet", "tables"):
+        odd = draw(st.integers(-1, len(rows) - 1))  # a rank that is missing: then no rank counts
         frame = pl.DataFrame(
             {
                 "query": [row[0] for row in rows],
                 "doc": [row[1] for row in rows],
-                "rank": [row[2] for row in rows],
+                "rank": [None if i == odd else row[2] for i, row in enumerate(rows)],
                 "score": [row[3] for row in rows],
-            }
+            },
+            schema_overrides={"rank": pl.Int64},
         )
         frame.write_parquet(folder / "r.parquet", row_group_size=draw(st.integers(1, 9)))
-        return folder / "r.parquet", str(folder / "r.parquet")
+        if how == "parquet":
+            return folder / "r.parquet", str(folder / "r.parquet")
+        (folder / "tables").mkdir()
+        at = draw(st.integers(0, len(rows)))
+        frame[:at].write_parquet(folder / "tables" / "1.parquet")
+        rest = frame[at:]
+        is_without = odd >= at  # none of these ranks counts, so the column may as well not be there
+        (rest.drop("rank") if is_without else rest).write_parquet(folder / "tables" / "2.parquet")
+        return folder / "r.parquet", str(folder / "tables")
     lines, end = as_lines(rows, draw), draw(st.sampled_from([b"\n", b"\r\n"]))
     content = end.join(lines) + draw(st.sampled_from([b"", end]))
     whole = folder / "r.run"
@@ -116,7 +126,7 @@ def outcome(qrels, run, measures, policies, **how):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_any_cut_of_any_run_gives_the_same_bits(engine, data):
-    how = data.draw(st.sampled_from([*AS_TEXT, "parquet"]), label="how")
+    how = data.draw(st.sampled_from([*AS_TEXT, "parquet", "tables"]), label="how")
     rows = data.draw(lines_of_a_run(how), label="rows")
     judged = data.draw(
         st.dictionaries(

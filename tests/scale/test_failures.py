@@ -1,10 +1,13 @@
 """What goes wrong with shards: each is found and said, or makes no difference to a single bit."""
 
 import gzip
+import json
 import os
+import pickle
 import re
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,10 +17,12 @@ import pytest
 
 import rankscope as rs
 from rankscope.align import sharded
+from rankscope.align.sharded import Clash, ShardHits
 from rankscope.data import sharded as sources
-from rankscope.errors import BadLinesError
-from rankscope.io.shards import ByteRange, RowGroups, WholeFile, cut_text, shards_of
-from rankscope.light import replace
+from rankscope.errors import BadLine, BadLinesError
+from rankscope.io.shards import ByteRange, RowGroups, WholeFile, cut_text
+from rankscope.light import asdict, replace
+from rankscope.measures import shard_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
 
@@ -180,7 +185,7 @@ def test_a_file_that_cannot_be_cut_and_is_another_one_by_now_is_refused(write_fi
 
 
 def test_a_shard_that_is_listed_twice_is_refused(whole):
-    shards = shards_of(whole, n=4)
+    shards = rs.shards_of(whole, n=4)
     assert len(shards) == 4
     assert bits(scores_of(shards)) == bits(scores_of(whole))
     with pytest.raises(rs.InputError, match="is listed twice"):
@@ -191,7 +196,7 @@ def test_a_shard_that_is_listed_twice_is_refused(whole):
 
 
 def test_the_order_of_shards_does_not_matter(whole):
-    shards = shards_of(whole, n=9)
+    shards = rs.shards_of(whole, n=9)
     assert bits(scores_of(shards[::-1])) == bits(scores_of(whole))
 
 
@@ -390,6 +395,56 @@ def test_a_rank_that_is_no_number_in_one_part_counts_for_all(write_file, engine)
     assert bits(scores_of(path, ties="given", memory="256MB")) == bits(scores_of(path, ties="given"))
 
 
+def test_ranks_of_compressed_text_count_in_all_pieces_or_in_none(tmp_path, engine):
+    """By hand: the first query has ranks against the order of its rows, and comes in another piece than the bad rank."""
+    lines = ["q1 Q0 b 2 1 t", "q1 Q0 a 1 1 t", "q2 Q0 b x 1 t", "q2 Q0 a 1 1 t"]
+    (tmp_path / "r.run.gz").write_bytes(packed(lines))
+    found = rs.evaluate(RANKED, tmp_path / "r.run.gz", "RR", ties="given", memory="256MB")["r"]
+    assert found.values.tolist() == [[0.5], [0.5]]
+
+
+RANKED = {"q1": {"a": 1}, "q2": {"a": 1}}
+FIRST = pl.DataFrame({"query": ["q1", "q1"], "doc": ["b", "a"], "score": [1.0, 1.0], "rank": [2, 1]})
+SECOND = pl.DataFrame({"query": ["q2", "q2"], "doc": ["b", "a"], "score": [1.0, 1.0]})
+RANKS = {
+    "absent": SECOND,
+    "null": SECOND.with_columns(rank=pl.lit(None, dtype=pl.Int64)),
+    "one null": SECOND.with_columns(rank=pl.Series([None, 1], dtype=pl.Int64)),
+    "fractions": SECOND.with_columns(rank=pl.Series([2.0, 1.0])),
+    "text": SECOND.with_columns(rank=pl.Series(["2", "1"])),
+}
+
+
+@pytest.mark.parametrize("how", [{}, {"memory": "256MB"}, {"on": ThreadPoolExecutor}, {"keep": "kept"}], ids=str)
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("is_split", [False, True], ids=["grouped", "regrouped"])
+@pytest.mark.parametrize("second", RANKS.values(), ids=RANKS)
+@pytest.mark.usefixtures("engine", "scratch")
+def test_ranks_of_some_tables_do_not_count(tmp_path, second, is_split, ending, how):
+    """By hand: where a table has no ranks, docs of equal scores are in the order of the rows, so `a` is second."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    first = FIRST if not is_split else pl.concat((FIRST, FIRST[:1].with_columns(query=pl.lit("q2"), doc=pl.lit("c"))))
+    n_before = 1 + is_split  # rows of q2 before its `a`
+    for name, frame in (("1", first), ("2", second)):
+        getattr(frame, f"write_{ending}")(folder / f"{name}.{ending}")
+    how = {name: tmp_path / "kept" if name == "keep" else value for name, value in how.items()}
+    how = {name: value(2) if name == "on" else value for name, value in how.items()}
+    found = rs.evaluate(RANKED, folder, "RR", ties="given", **how)["parts"].values.ravel().tolist()
+    ranks_count = ending == "csv" and second is RANKS["text"]  # there is no other text than numbers in CSV
+    assert found == ([1.0, 1.0] if ranks_count else [0.5, 1 / (n_before + 1)])
+
+
+def test_one_rank_that_is_missing_at_the_end_of_a_table_counts_for_all(tmp_path, engine):
+    ranks = [25 - row[2] for row in ROWS]
+    table = frame([(*row[:3], 1.0) for row in ROWS]).with_columns(rank=pl.Series([*ranks[:-1], None]))
+    table.write_parquet(tmp_path / "r.parquet", row_group_size=50)
+    table.drop("rank").write_parquet(tmp_path / "plain.parquet")
+    whole = scores_of(tmp_path / "plain.parquet", ties="given")
+    for how in ({}, {"memory": "256MB"}):
+        assert bits(scores_of(tmp_path / "r.parquet", ties="given", **how)) == bits(whole)
+
+
 def test_a_shard_with_other_columns_is_refused_by_its_name(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -478,6 +533,72 @@ def test_a_job_that_breaks_off_goes_on_where_it_was(whole, tmp_path, monkeypatch
     assert states[-1].kept == 3
 
 
+def packed(lines) -> bytes:
+    return gzip.compress("".join(f"{line}\n" for line in lines).encode())
+
+
+@pytest.mark.parametrize("how", [{}, {"on": ThreadPoolExecutor}], ids=["here", "elsewhere"])
+def test_a_job_that_breaks_off_before_rows_are_regrouped_shows_nothing_partial(tmp_path, write_file, monkeypatch, how):
+    """A query of the second file comes back after others, in another piece of it: what is kept must not lack its rows."""
+    folder, kept = tmp_path / "parts", tmp_path / "kept"
+    folder.mkdir()
+    (folder / "a.run.gz").write_bytes(packed(LINES[:250]))
+    later = LINES[250:1000]  # the last query, which comes back in a piece of its own, is judged
+    (folder / "b.run.gz").write_bytes(packed([*later[::2], *later[1::2]]))
+    pool = {name: made(2) for name, made in how.items()}
+    with monkeypatch.context() as broken:
+
+        def interrupt(*_, **__) -> None:
+            raise KeyboardInterrupt
+
+        broken.setattr(sharded, "dealt_out", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            scores_of(folder, memory="256MB", keep=kept, **pool)
+    whole = write_file("\n".join(LINES[:1000]), "whole.run")
+    assert bits(scores_of(folder, memory="256MB", keep=kept, **pool)) == bits(scores_of(whole))
+
+
+HITS = {
+    "positions": np.array([0, 3]),
+    "n_retrieved": np.array([5, 2]),
+    "n_hits": np.array([2, 1]),
+    "ranks": np.array([1, 4, 2]),
+    "grades": np.array([1.0, -1.0, 0.5]),
+    "n_rows": 7,
+    "other_queries": ("\udcff", "é"),
+    "other_hashes": bytes(range(16)),
+    "duplicate": (3, "q", "d"),
+    "uses_ranks": False,
+    "tag": "bm25",
+    "bad_lines": (BadLine("a.run", 3, "\udcff x", "a row has six fields"),),
+    "integer_ids": frozenset({"query", "doc"}),
+    "clash": Clash("q", WholeFile("a.run"), WholeFile("b.run")),
+}
+
+
+def plain(value):
+    return (value.dtype, value.tolist()) if isinstance(value, np.ndarray) else value
+
+
+def test_all_that_a_part_says_is_kept():
+    assert HITS.keys() == asdict(sharded.nothing()).keys()
+    for values in ({**HITS, "clash": None}, asdict(sharded.nothing())):
+        found = asdict(sharded.decoded(sharded.encoded(ShardHits(**values))))
+        assert {name: plain(value) for name, value in found.items()} == {
+            name: plain(value) for name, value in values.items()
+        }
+    assert sharded.encoded(ShardHits(**HITS)) is None
+
+
+@pytest.mark.parametrize("change", [lambda head: head.pop("tag"), lambda head: head.update(newer=1)])
+def test_a_kept_part_with_other_values_than_a_part_has_counts_as_absent(change):
+    line, _, arrays = sharded.encoded(ShardHits(**{**HITS, "clash": None})).partition(b"\n")
+    head = json.loads(line)
+    change(head)
+    assert sharded.decoded(json.dumps(head).encode() + b"\n" + arrays) is None
+    assert sharded.decoded(line + b"\n" + arrays[:60]) is None
+
+
 def test_the_digest_of_a_run_of_files_is_of_their_names_sizes_and_digests(tmp_path):
     import hashlib
 
@@ -493,7 +614,7 @@ def test_the_digest_of_a_run_of_files_is_of_their_names_sizes_and_digests(tmp_pa
 
 def test_shards_that_are_scored_one_by_one_are_the_whole_together(whole):
     qrels = rs.load_qrels(QRELS)
-    parts = [rs.score_shard(qrels, shard, MEASURES) for shard in shards_of(whole, n=7)]
+    parts = [rs.score_shard(qrels, shard, MEASURES) for shard in rs.shards_of(whole, n=7)]
     together = rs.Scores.concat(parts[::-1], qrels)["run"]
     alone = scores_of(whole)
     assert bits(together) == bits(alone)
@@ -512,7 +633,7 @@ def test_shards_that_are_scored_one_by_one_are_the_whole_together(whole):
 def test_shards_put_together_say_what_an_evaluation_says(whole):
     qrels = {**QRELS, "never-asked": {"d1": 1}, "none-relevant": {"d1": 0}}
     whole.write_text(whole.read_text() + "none-relevant Q0 d1 1 1 t\n")
-    parts = [rs.score_shard(qrels, shard, "AP") for shard in shards_of(whole, n=4)]
+    parts = [rs.score_shard(qrels, shard, "AP") for shard in rs.shards_of(whole, n=4)]
     for policies in (rs.Policies(), rs.Policies(no_relevant="exclude")):
         same = [replace(part, policies=policies) for part in parts]
         with pytest.warns(rs.RankscopeWarning):
@@ -523,11 +644,185 @@ def test_shards_put_together_say_what_an_evaluation_says(whole):
 
 
 def test_a_shard_that_was_lost_is_said(whole):
-    first, lost, *others = shards_of(whole, n=4)
+    first, lost, *others = rs.shards_of(whole, n=4)
     parts = [rs.score_shard(QRELS, shard, "AP") for shard in (first, *others)]
     notes = rs.Scores.concat(parts, QRELS, name="whole").notes
     assert f"bytes {lost.start} to {lost.end} of {whole} are in no shard that was given" in notes
     assert any("whole does not answer" in note for note in notes)
+
+
+def by_hand(qrels, shards, measures="RR", *, options=None, **policies):
+    decided = rs.Policies(**policies)
+    parts = [
+        pickle.loads(pickle.dumps(rs.score_shard(qrels, each, measures, decided, options=options))) for each in shards
+    ]
+    return rs.Scores.concat(parts, qrels, name="r")
+
+
+@pytest.mark.parametrize("second", ["q2 Q0 b x 1 t\nq2 Q0 a 1 1 t\n", SECOND], ids=["text", "table"])
+def test_ranks_of_some_shards_are_refused_where_they_would_count(tmp_path, second, engine):
+    """Each shard has been ranked on its own: with ranks the first, by the order of its rows the second."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    if isinstance(second, str):
+        (folder / "1.run").write_text("q1 Q0 b 2 1 t\nq1 Q0 a 1 1 t\n")
+        (folder / "2.run").write_text(second)
+    else:
+        FIRST.write_parquet(folder / "1.parquet")
+        second.write_parquet(folder / "2.parquet")
+    with pytest.raises(rs.InputError, match=r"/1\..* has a rank in each of its rows, and .*/2\..* has not"):
+        by_hand(RANKED, rs.shards_of(folder), ties="given")
+    assert by_hand(RANKED, rs.shards_of(folder)[:1], ties="given")["r"].values.tolist() == [[1.0], [0.0]]
+    assert by_hand(RANKED, rs.shards_of(folder))["r"].values.tolist() == [[0.5], [0.5]]
+
+
+@pytest.mark.parametrize("form", ["run", "parquet", "run.gz"])
+def test_a_file_that_is_another_one_of_the_same_size_between_shards_is_refused(tmp_path, form, monkeypatch):
+    path, rows = tmp_path / f"r.{form}", [("q1", "a", 1, 1.0), ("q2", "b", 1, 1.0)]
+
+    def write(rows) -> None:
+        text = "".join(f"{query} Q0 {doc} {rank} {score} t\n" for query, doc, rank, score in rows).encode()
+        if form == "parquet":
+            frame(rows).write_parquet(path, row_group_size=1, compression="uncompressed")
+        else:
+            path.write_bytes(text if form == "run" else gzip.compress(text, 0, mtime=0))
+
+    write(rows)
+    size, before = path.stat().st_size, path.stat().st_mtime_ns
+    shards = rs.shards_of(path, n=2)
+    assert by_hand(RANKED, shards)["r"].values.tolist() == [[1.0], [0.0]]
+    write([("q1", "b", 1, 1.0), ("q2", "a", 1, 1.0)])
+    os.utime(path, ns=(before + 10**6, before + 10**6))
+    assert path.stat().st_size == size
+    for shard in shards:
+        with pytest.raises(rs.InputError, match=rf"r\.{form} was changed"):
+            rs.score_shard(RANKED, shard, "RR")
+    with pytest.raises(rs.InputError, match=rf"r\.{form} was changed"):
+        rs.evaluate(RANKED, shards, "RR")
+    monkeypatch.setattr(sharded, "node", lambda: "elsewhere")
+    with pytest.raises(rs.InputError, match="another size or time on elsewhere than on"):
+        rs.score_shard(RANKED, shards[0], "RR")
+
+
+def test_a_file_that_is_written_to_while_a_shard_is_scored_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "r.run"
+    path.write_text("q1 Q0 a 1 1 t\n")
+    (shard,) = rs.shards_of(path)
+
+    def write() -> None:
+        path.write_text("q1 Q0 b 1 1 t\n")
+        os.utime(path, ns=(1, 1))
+
+    align = shard_scores.align_shard
+    monkeypatch.setattr(shard_scores, "align_shard", lambda *given: (align(*given), write())[0])
+    with pytest.raises(rs.InputError, match="was changed while it was read"):
+        rs.score_shard(RANKED, shard, "RR")
+
+
+def test_other_machines_need_not_agree_on_more_than_size_and_time(tmp_path, monkeypatch):
+    path = tmp_path / "r.run"
+    path.write_text("q1 Q0 a 1 1 t\n")
+    (shard,) = rs.shards_of(path)
+    there = replace(shard, seen=replace(shard.seen, host="elsewhere", state=(*shard.seen.state[:2], 1, 2)))
+    assert by_hand(RANKED, [there])["r"].values.tolist() == [[1.0], [0.0]]
+
+
+@pytest.mark.filterwarnings("default::rankscope.RankscopeWarning")
+@pytest.mark.parametrize(
+    "text",
+    ["q1 Q0 a 1 1 t\nbad\nq2 Q0 b 1 1 t\n", "q1 Q0 zz 1 1 t\nq2 Q0 zy 1 1 t\n", "q2 Q0 a 1 1 t\nq1 Q0\nq1\n"],
+    ids=["a bad line", "no judged doc", "bad lines, a query missing"],
+)
+def test_shards_put_together_warn_as_an_evaluation_does(write_file, text):
+    path, options = write_file(text, "r.run"), rs.ReadOptions(lenient=True)
+    with pytest.warns(rs.RankscopeWarning) as alone:
+        expected = rs.evaluate(RANKED, path, "RR", options=options, memory="256MB")
+    with pytest.warns(rs.RankscopeWarning) as together:
+        found = by_hand(RANKED, rs.shards_of(path, n=2), options=options)
+    assert [str(each.message) for each in together] == [str(each.message) for each in alone]
+    assert found.notes == expected.notes
+
+
+@pytest.mark.filterwarnings("default::rankscope.RankscopeWarning")
+def test_shards_whose_files_are_elsewhere_by_now_are_put_together_all_the_same(write_file):
+    path = write_file("q1 Q0 zz 1 1 t\nq2 Q0 zy 1 1 t\n", "r.run")
+    parts = [rs.score_shard(RANKED, shard, "RR") for shard in rs.shards_of(path)]
+    path.unlink()
+    with pytest.warns(rs.RankscopeWarning, match="not one doc that was retrieved is judged for its query"):
+        assert rs.Scores.concat(parts, RANKED)["run"].values.tolist() == [[0.0], [0.0]]
+
+
+def test_ids_that_are_numbers_on_one_side_are_said_of_shards_too(tmp_path):
+    pl.DataFrame({"query": [1, 2], "doc": ["a", "a"], "score": [1.0, 1.0]}).write_parquet(tmp_path / "r.parquet")
+    qrels = {"1": {"a": 1}, "2": {"a": 1}}
+    notes = rs.evaluate(qrels, tmp_path / "r.parquet", "RR", memory="256MB").notes
+    assert "query ids are whole numbers in the run" in notes[0]
+    assert by_hand(qrels, rs.shards_of(tmp_path / "r.parquet")).notes == notes
+
+
+def test_all_bad_lines_are_an_error_of_shards_too(write_file):
+    path, options = write_file("bad\nworse\n", "r.run"), rs.ReadOptions(lenient=True, format="trec")
+    with pytest.raises(BadLinesError, match="2 bad lines"):
+        by_hand(RANKED, rs.shards_of(path), options=options)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"ranks": np.array([0])}, "a rank is below 1"),
+        ({"ranks": np.array([-1])}, "a rank is below 1"),
+        ({"ranks": np.array([10**12])}, "beyond the docs that were retrieved"),
+        ({"ranks": np.array([1, 2])}, "differ in length"),
+        ({"ranks": np.array([1.0])}, "another type"),
+        ({"grades": np.array([np.nan])}, "no finite number"),
+        ({"grades": np.array([np.inf])}, "no finite number"),
+        ({"positions": np.array([99])}, "that the qrels do not have"),
+        ({"positions": np.array([-1])}, "that the qrels do not have"),
+        ({"n_hits": np.array([2])}, "not as many as it says"),
+        ({"n_retrieved": np.array([-4])}, "not as many as it says"),
+        ({"positions": np.array([0, 1])}, "differ in length"),
+        (
+            {name: np.array([1, 1]) for name in ("n_retrieved", "n_hits", "ranks")}
+            | {"positions": np.array([1, 0]), "grades": np.ones(2)},
+            "not in the order of the qrels",
+        ),
+        ({"other_hashes": b"abc"}, "cannot be counted"),
+    ],
+)
+def test_parts_that_were_damaged_on_their_way_are_refused(write_file, change, words):
+    (shard,) = rs.shards_of(write_file("q1 Q0 a 1 1 t\n", "r.run"))
+    part = rs.score_shard(RANKED, shard, "RR")
+    damaged = replace(part, hits=replace(part.hits, **change))
+    with pytest.raises(rs.InputError, match=rf"r\.run \(bytes 0 to 14\) is damaged: .*{words}"):
+        rs.Scores.concat([damaged], RANKED)
+
+
+def test_what_is_no_scored_shard_is_refused(whole):
+    with pytest.raises(rs.OptionError, match="is no scored shard"):
+        rs.Scores.concat(rs.shards_of(whole), QRELS)
+
+
+def test_a_shard_that_is_given_twice_is_refused_without_judged_queries_too(write_file):
+    path = str(write_file("q1 Q0 a 1 1 t\nu1 Q0 a 1 1 t\n", "r.run"))
+    first, second = ByteRange(path, 0, 14), ByteRange(path, 14, 28)
+    with pytest.raises(rs.InputError, match="is listed twice"):
+        by_hand(RANKED, [first, second, second])
+
+
+@pytest.mark.parametrize("ends", [(-1, 2), (2, 1), (-5, -1)])
+@pytest.mark.parametrize("kind", [ByteRange, RowGroups])
+def test_a_range_that_is_none_is_refused(tmp_path, kind, ends):
+    FIRST.write_parquet(tmp_path / "r.parquet")
+    shard = kind(str(tmp_path / "r.parquet"), *ends)
+    for score in (lambda: rs.score_shard(RANKED, shard, "RR"), lambda: rs.evaluate(RANKED, [shard], "RR")):
+        with pytest.raises(rs.InputError, match="is no part of a file"):
+            score()
+
+
+def test_rows_that_a_table_does_not_have_are_refused(tmp_path):
+    FIRST.write_parquet(tmp_path / "r.parquet")
+    with pytest.raises(rs.InputError, match="the file ends after row 2"):
+        rs.score_shard(RANKED, RowGroups(str(tmp_path / "r.parquet"), 0, 99), "RR")
 
 
 def test_what_is_no_shard_is_refused(whole):
@@ -546,7 +841,7 @@ def test_what_is_no_shard_is_refused(whole):
     ],
 )
 def test_shards_that_were_scored_in_another_way_are_refused(whole, qrels, measures, policies, words):
-    *shards, last = shards_of(whole, n=4)
+    *shards, last = rs.shards_of(whole, n=4)
     parts = [rs.score_shard(QRELS, shard, "AP") for shard in shards]
     other = rs.score_shard(qrels, last, measures, rs.Policies(**policies))
     with pytest.raises(rs.InputError, match=words):
@@ -554,7 +849,7 @@ def test_shards_that_were_scored_in_another_way_are_refused(whole, qrels, measur
 
 
 def test_shards_are_put_together_by_the_policies_they_were_scored_by(whole):
-    parts = [rs.score_shard(QRELS, shard, "AP", rs.Policies(depth=5)) for shard in shards_of(whole, n=4)]
+    parts = [rs.score_shard(QRELS, shard, "AP", rs.Policies(depth=5)) for shard in rs.shards_of(whole, n=4)]
     together = rs.Scores.concat(parts, QRELS)
     assert bits(together["run"]) == bits(rs.evaluate(QRELS, {"r": whole}, "AP", depth=5)["r"])
     assert together.policies["depth"] == 5
@@ -565,13 +860,13 @@ def test_shards_are_put_together_by_the_policies_they_were_scored_by(whole):
 def test_shards_of_a_file_hold_it_whole(whole, tmp_path):
     path = tmp_path / "r.parquet"
     frame().write_parquet(path, row_group_size=40)
-    shards = shards_of(path, n=6)
+    shards = rs.shards_of(path, n=6)
     assert len(shards) == 6
     assert all(isinstance(shard, RowGroups) for shard in shards)
     assert [shard.start for shard in shards] == [0, *(shard.end for shard in shards[:-1])]
     assert shards[-1].end == len(ROWS)
     assert {shard.start % 25 for shard in shards} == {0}
-    assert [type(shard) for shard in shards_of(whole, target_rows=10**6)] == [ByteRange]
+    assert [type(shard) for shard in rs.shards_of(whole, target_rows=10**6)] == [ByteRange]
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.data.sharded import ShardedSource, ShardPlan, TablePart, source_parts
-from rankscope.data.sources import ReadOptions
+from rankscope.data.sharded import ShardedSource, ShardPlan, TablePart, check_unchanged, source_parts
+from rankscope.data.sources import ReadOptions, RowsSource
 from rankscope.errors import BadLine, BadLinesError, DuplicateError, InputError, give_warning
 from rankscope.executors import executor_from
 from rankscope.executors.jobs import TaskJob, run_kept
@@ -41,6 +41,7 @@ from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text
 from rankscope.io.shards import (
     ROW_BYTES,
     USUAL_ROWS,
+    FileSeen,
     Shard,
     TableParts,
     WholeFile,
@@ -59,6 +60,8 @@ RESERVE = 24 << 20
 """What is left free of the memory given, for what Python sets aside besides."""
 SHARE = 0.4
 """The share of the rest that text may have: rows in no order take as much again, and somewhat more."""
+KEPT_FORMAT = 2
+"""Raised where what is kept of a part means something else than before: older parts are not found then."""
 KEPT_PARTS = 64
 """Where parts are kept, a run is cut into so many or more, however many workers there are: another time there may be
 more of them, or fewer."""
@@ -86,10 +89,11 @@ DEALT_AT_ONCE = 16
 ALIGNED_BY = ("ties", "precision", "duplicates", "self_match", "depth")
 """The policies that decide which docs are found at which ranks; the others are applied to what was found."""
 MARK_BYTES = 1 << 16
+N_SEEN_ALIKE = 2
+"""Of what `states_of` says of a file, its size and its time are the same on all machines that see it."""
 MOST_MARKS = 8
 """Of so many files of a run, about, workers are asked whether they see the same ones."""
 SAME_FILES = "let all workers see the same files under the same paths, or put them on an object store"
-ARRAYS = ("positions", "n_retrieved", "n_hits", "ranks", "grades")
 
 
 class Clash(LightRecord):
@@ -127,6 +131,12 @@ class ShardHits(LightRecord, eq=False):
     """A query that comes back later in the same shard, where this was read in pieces."""
 
 
+ARRAYS = {"positions": np.int64, "n_retrieved": np.int64, "n_hits": np.int64, "ranks": np.int64, "grades": np.float64}
+"""The arrays of hits, as they are kept."""
+FACTS = ShardHits.__record_fields__.keys() - ARRAYS.keys() - {"other_hashes", "clash"}
+"""What is kept of hits besides; a part with a clash has none, as it is not kept."""
+
+
 class NotGroupedError(Exception):
     """Ends a job of which nothing more is needed: the run has to be regrouped. It never leaves this file."""
 
@@ -137,20 +147,22 @@ def nothing() -> ShardHits:
     return ShardHits(whole, whole, whole, whole, np.empty(0))
 
 
-def align_part(qrels: Qrels, source: Any, policies: Policies, threads: int | None) -> ShardHits:
+def align_part(
+    qrels: Qrels, source: Any, policies: Policies, threads: int | None, *, ignores_ranks: bool = False
+) -> ShardHits:
     """Align rows that are in memory."""
     run = Run(source, name=getattr(source, "path", None))
-    found = find_with_kernel(qrels, run, policies, threads=threads)
+    found = find_with_kernel(qrels, run, policies, threads=threads, ignores_ranks=ignores_ranks)
     if found is None and isinstance(source, TablePart):
         source = source.checked()
         if not len(source.rows):
             return replace_bad(nothing(), source.bad_lines)
         run = Run(source, name=run.name)
-        found = find_with_kernel(qrels, run, policies, threads=threads)
+        found = find_with_kernel(qrels, run, policies, threads=threads, ignores_ranks=ignores_ranks)
     duplicate = None if found is None else found.duplicate
     if found is None:
         try:
-            found, duplicate = found_in_python(qrels, run, policies)
+            found, duplicate = found_in_python(qrels, run, policies, ignores_ranks=ignores_ranks)
         except BadLinesError as error:
             if not source.options.lenient:
                 raise
@@ -181,11 +193,15 @@ def replace_bad(hits: ShardHits, bad_lines: Sequence[BadLine]) -> ShardHits:
     return replace(hits, bad_lines=tuple(bad_lines))
 
 
-def found_in_python(qrels: Qrels, run: Run, policies: Policies) -> tuple[KernelHits, tuple[str, str] | None]:
+def found_in_python(
+    qrels: Qrels, run: Run, policies: Policies, *, ignores_ranks: bool
+) -> tuple[KernelHits, tuple[str, str] | None]:
     """Align by the reference, query by query, so that a doc that is listed twice is found as the kernel finds it."""
     from rankscope.align.reference import answered_queries, find_in_python
     from rankscope.io.ids import shared_hashes
 
+    if ignores_ranks:
+        run = Run(RowsSource(replace(run.rows, rank=None)), name=run.name)
     answered = answered_queries(qrels, run)
     duplicate = None
     try:
@@ -223,15 +239,18 @@ def align_shard(
 ) -> ShardHits:
     """Align one shard; what is decompressed is aligned in pieces as it comes, and `on_rows` hears how many rows are."""
     with_rank = policies.ties == "given" and not ignores_ranks
-    given = options or ReadOptions()
-    sources = source_parts(shard, given, piece_bytes=piece_bytes, with_rank=with_rank, ignores_ranks=ignores_ranks)
+    sources = source_parts(shard, options or ReadOptions(), piece_bytes=piece_bytes, with_rank=with_rank)
     joined = JoinedShards(len(qrels), qrels.query_ids)
     for i, source in enumerate(sources):
-        joined.add(i, shard, align_part(qrels, source, policies, threads))
+        joined.add(i, shard, align_part(qrels, source, policies, threads, ignores_ranks=ignores_ranks))
         if on_rows is not None:
             on_rows(sum(part.n_rows for part in joined.parts.values()))
         if joined.clash:  # what else there is will be read when the rows are regrouped
             return replace(nothing(), clash=joined.clash)
+    if with_rank and joined.disagrees_on_ranks:
+        return align_shard(
+            qrels, shard, policies, options, threads=threads, piece_bytes=piece_bytes, ignores_ranks=True
+        )
     parts = joined.in_order
     return parts[0] if len(parts) == 1 else joined.as_shard() if parts else nothing()
 
@@ -330,18 +349,22 @@ def find_in_shards(qrels: Qrels, run: Run, policies: Policies, *, threads: int |
         align_ahead(qrels, [run], policies, threads=threads)
         known = source.ahead.pop(ahead_key(qrels, policies))
     hits: ShardHits = known[1]
-    if not hits.n_rows:
-        if hits.bad_lines:
-            raise BadLinesError(hits.bad_lines, hint="not one line is a row of a run: query Q0 doc rank score tag")
-        raise no_rows(source.path)
-    if hits.bad_lines:
-        first = source.shown(str(hits.bad_lines[0]))
-        were = "was" if len(hits.bad_lines) == 1 else "were"
-        give_warning(
-            f"{counted(len(hits.bad_lines), 'bad line')} of {source.path} {were} skipped; the first is {first}"
-        )
+    give_warning(*lines_notes(hits, source.path, shown=source.shown))
     source.tag, source.found_integer_ids = hits.tag, hits.integer_ids
     return kernel_hits(hits, len(qrels))
+
+
+def lines_notes(hits: ShardHits, where: str, *, shown: Callable[[str], str] = str) -> Iterator[str]:
+    """Say which malformed lines of a run were left out; raise where it has no others."""
+    bad_lines = hits.bad_lines
+    if not hits.n_rows:
+        if bad_lines:
+            raise BadLinesError(bad_lines, hint="not one line is a row of a run: query Q0 doc rank score tag")
+        raise no_rows(where)
+    if bad_lines:
+        were = "was" if len(bad_lines) == 1 else "were"
+        first = shown(str(bad_lines[0]))
+        yield f"{counted(len(bad_lines), 'bad line')} of {where} {were} skipped; the first is {first}"
 
 
 def ahead_key(qrels: Qrels, policies: Policies) -> tuple[Any, ...]:
@@ -465,7 +488,8 @@ class ShardWork:
     def kept_regrouped(self, source: ShardedSource, shards: Sequence[Shard]) -> ShardHits | None:
         """Return the hits of a run that was regrouped at an earlier time; None where it was not, or nothing is kept."""
         content = None if self.kept is None else self.kept.load(self.regrouped_key(source, shards))
-        if content is None:
+        hits = None if content is None else decoded(content)
+        if hits is None:
             return None
         source.is_grouped = False
         source.notes.append(
@@ -474,7 +498,7 @@ class ShardWork:
         )
         watch = self.plan.progress or ignore_job
         watch(JobState(1, 1, 1, noun="regrouped run"))
-        return decoded(content)
+        return hits
 
     def regrouped_key(self, source: ShardedSource, shards: Sequence[Shard]) -> str:
         """Return what the hits of a regrouped run depend on."""
@@ -499,6 +523,8 @@ class ShardWork:
             warn_of_little_memory(self.plan, self.n_workers, self.taken, parts)
 
     def cut(self, source: ShardedSource) -> list[Shard]:
+        for shard in source.given or ():
+            check_seen(shard)
         room = self.room
         if self.plan.keep is not None or not self.plan.is_here:  # all workers have something to do
             n_parts = 4 * max(1, self.executor.n_workers) if self.plan.keep is None else KEPT_PARTS
@@ -575,7 +601,7 @@ class ShardWork:
     def digest(self, *, ignores_ranks: bool) -> str:
         """Return what the hits of every shard depend on besides the shard."""
         decided = {name: getattr(self.policies, name) for name in ALIGNED_BY}
-        return f"hits {__version__} {digest_of_qrels(self.qrels)} {decided} {ignores_ranks}"
+        return f"hits {KEPT_FORMAT} {__version__} {digest_of_qrels(self.qrels)} {decided} {ignores_ranks}"
 
     def regrouped(self, source: ShardedSource, shards: Sequence[Shard], clash: Clash) -> ShardHits:
         """Deal out the rows of a run to files on disk, so that each query is in one of them, and align these."""
@@ -606,8 +632,9 @@ class ShardWork:
             f"{source.name}: not all rows of a query lie together{example}, so they were regrouped by query on disk "
             f"({in_words(n_written)}), which takes time; a run in which they do needs none of this"
         )
-        if self.kept is not None:
-            self.kept.store(self.regrouped_key(source, shards), encoded(hits))
+        content = encoded(hits)
+        if self.kept is not None and content is not None:
+            self.kept.store(self.regrouped_key(source, shards), content)
         return hits
 
     def raise_where_it_is(self, source: ShardedSource, shards: Sequence[Shard]) -> None:
@@ -732,7 +759,7 @@ def align_task(
     return align_shard(qrels, shard, policies, replace(read_options, progress=progress), **options)
 
 
-FileStates = dict[str, tuple[int, int]]
+FileStates = dict[str, tuple[int, ...]]
 
 
 def states_of(paths: Iterable[str]) -> FileStates:
@@ -758,6 +785,22 @@ def check_same(states: FileStates) -> None:
                 f"{path} was changed while it was read, so what was found in it cannot be trusted",
                 hint="wait until what writes it has come to its end, then try again",
             )
+
+
+def check_seen(shard: Any) -> None:
+    """Refuse a shard of a file that is another one by now, or on this machine, than when it was cut."""
+    seen: FileSeen | None = getattr(shard, "seen", None)
+    now = {} if seen is None else states_of([shard.path])
+    if seen is None or not now:  # whoever reads it says what is wrong
+        return
+    check_unchanged(shard)
+    if seen.host == node():
+        check_same({shard.path: seen.state})
+    elif now[shard.path][:N_SEEN_ALIKE] != seen.state[:N_SEEN_ALIKE]:
+        raise InputError(
+            f"{shard.path} has another size or time on {node()} than on {seen.host}, where it was cut",
+            hint=SAME_FILES,
+        )
 
 
 class FileMark(LightRecord):
@@ -839,40 +882,38 @@ def kept_name(options: ReadOptions, shard: Any) -> str:
     return f"{replace(shard, path=str(path))!r} {version} {how}"
 
 
-def encoded(hits: ShardHits) -> bytes:
-    """Return hits as bytes: a line of JSON, then the arrays."""
-    arrays = [np.ascontiguousarray(getattr(hits, name)) for name in ARRAYS]
+def encoded(hits: ShardHits) -> bytes | None:
+    """Return hits as bytes: a line of JSON, then the arrays; None where rows have to be regrouped first."""
+    if hits.clash is not None:
+        return None
+    arrays = [np.ascontiguousarray(getattr(hits, name), dtype=dtype) for name, dtype in ARRAYS.items()]
     head = {
+        **{name: value for name, value in asdict(hits).items() if name in FACTS},
         "sizes": [len(array) for array in arrays],
-        "n_rows": hits.n_rows,
-        "other_queries": hits.other_queries,
-        "n_other_bytes": len(hits.other_hashes),
-        "duplicate": hits.duplicate,
-        "uses_ranks": hits.uses_ranks,
-        "tag": hits.tag,
         "integer_ids": sorted(hits.integer_ids),
-        "bad_lines": [(line.path, line.line, line.text, line.problem) for line in hits.bad_lines],
+        "bad_lines": [[*asdict(line).values()] for line in hits.bad_lines],
     }
     return b"".join([json.dumps(head).encode(), b"\n", *(array.tobytes() for array in arrays), hits.other_hashes])
 
 
-def decoded(content: bytes) -> ShardHits:
-    """Return hits from what `encoded` made of them."""
+def decoded(content: bytes) -> ShardHits | None:
+    """Return hits from what `encoded` made of them; None where it has more, less or other values than hits have."""
     line, _, rest = content.partition(b"\n")
     head = json.loads(line)
-    arrays: dict[str, Any] = {}
-    for name, size in zip(ARRAYS, head.pop("sizes"), strict=True):
-        dtype = np.dtype(np.float64 if name == "grades" else np.int64)
-        arrays[name], rest = np.frombuffer(rest[: size * 8], dtype=dtype), rest[size * 8 :]
-    duplicate = head.pop("duplicate")
+    sizes = head.pop("sizes", ())
+    if head.keys() != FACTS or len(sizes) != len(ARRAYS) or len(rest) < 8 * sum(sizes):
+        return None
+    values: dict[str, Any] = {}
+    for (name, dtype), size in zip(ARRAYS.items(), sizes, strict=True):
+        values[name], rest = np.frombuffer(rest[: size * 8], dtype=dtype), rest[size * 8 :]
     return ShardHits(
-        **arrays,
-        n_rows=head["n_rows"],
-        other_queries=tuple(head["other_queries"]),
-        other_hashes=rest[: head["n_other_bytes"]],
-        duplicate=None if duplicate is None else (duplicate[0], duplicate[1], duplicate[2]),
-        uses_ranks=head["uses_ranks"],
-        tag=head["tag"],
-        integer_ids=frozenset(head["integer_ids"]),
-        bad_lines=tuple(BadLine(*line) for line in head["bad_lines"]),
+        **head
+        | values
+        | {
+            "other_queries": tuple(head["other_queries"]),
+            "other_hashes": rest,
+            "duplicate": None if head["duplicate"] is None else tuple(head["duplicate"]),
+            "integer_ids": frozenset(head["integer_ids"]),
+            "bad_lines": tuple(BadLine(*line) for line in head["bad_lines"]),
+        }
     )

@@ -209,12 +209,10 @@ class TextPart:
         options: ReadOptions,
         *,
         n_lines_before: Callable[[], int] = lambda: 0,
-        ignores_ranks: bool = False,
         begins_file: bool = False,
     ) -> None:
         self.data, self.path, self.options = data, path, options
         self._begins_file = begins_file
-        self.ignores_ranks = ignores_ranks
         self.bad_lines: tuple[BadLine, ...] = ()
         self.tag: str | None = None
         self._n_lines_before = n_lines_before
@@ -265,7 +263,7 @@ class TextPart:
             lines = self._in_file(error.bad_lines)
             raise BadLinesError(lines, is_all=error.is_all, hint=error.hint) from None
         self.bad_lines, self.tag = self._in_file(found.bad_lines), found.rows.tag
-        return replace(found.rows, rank=None) if self.ignores_ranks else found.rows
+        return found.rows
 
     def _in_file(self, bad_lines: Sequence[BadLine]) -> tuple[BadLine, ...]:
         """Return malformed lines with the numbers that they have in the whole file."""
@@ -301,7 +299,7 @@ class CheckedRows(RowsSource, eq=False):
     bad_lines: tuple[BadLine, ...] = ()
 
 
-def text_part(shard: ByteRange, options: ReadOptions, *, ignores_ranks: bool = False) -> TextPart:
+def text_part(shard: ByteRange, options: ReadOptions) -> TextPart:
     """Read the lines of a range."""
     with open_file(shard.path) as file:
         if shard.n_bytes is not None:
@@ -314,7 +312,6 @@ def text_part(shard: ByteRange, options: ReadOptions, *, ignores_ranks: bool = F
         shard.path,
         options,
         n_lines_before=lambda: n_lines(shard.path, shard.start),
-        ignores_ranks=ignores_ranks,
         begins_file=shard.start == 0,
     )
 
@@ -430,7 +427,13 @@ def read_row_groups(shard: RowGroups, columns: Sequence[str] | None = None) -> p
     check_unchanged(shard)
     with errors_of_polars(shard.path, "parquet"):
         table = pl.scan_parquet(shard.path, glob=False)
-        return (table.select(columns) if columns else table).slice(shard.start, shard.end - shard.start).collect()
+        found = (table.select(columns) if columns else table).slice(shard.start, shard.end - shard.start).collect()
+    if len(found) < shard.end - shard.start:
+        raise InputError(
+            f"{shard} is not all there: the file ends after row {shard.start + len(found)}",
+            hint="shards_of cuts a run into shards",
+        )
+    return found
 
 
 def check_unchanged(shard: RowGroups | WholeFile) -> None:
@@ -468,11 +471,10 @@ def source_parts(
     *,
     piece_bytes: int,
     with_rank: bool = True,
-    ignores_ranks: bool = False,
 ) -> Iterator[Any]:
     """Yield the rows of a shard as sources: as one, or, of what is decompressed, in pieces of whole queries."""
     if isinstance(shard, ByteRange):
-        yield text_part(shard, options, ignores_ranks=ignores_ranks)
+        yield text_part(shard, options)
     elif isinstance(shard, RowGroups):
         if shard.end > shard.start:
             needed = columns_needed(shard.path, options, with_rank=with_rank)
@@ -486,10 +488,10 @@ def source_parts(
         # the files that rows were in may differ in their types of numbers, and in whether they have ranks
         yield table_part(pl.concat(frames, how="diagonal_relaxed"), shard.path, options)
     elif shard.n_bytes != 0:
-        yield from file_parts(shard, options, piece_bytes=piece_bytes, ignores_ranks=ignores_ranks)
+        yield from file_parts(shard, options, piece_bytes=piece_bytes)
 
 
-def file_parts(shard: WholeFile, options: ReadOptions, *, piece_bytes: int, ignores_ranks: bool) -> Iterator[Any]:
+def file_parts(shard: WholeFile, options: ReadOptions, *, piece_bytes: int) -> Iterator[Any]:
     check_unchanged(shard)
     if is_blank(shard):
         return
@@ -508,7 +510,6 @@ def file_parts(shard: WholeFile, options: ReadOptions, *, piece_bytes: int, igno
             source.path,
             options,
             n_lines_before=lambda here=here: here,  # type: ignore[misc]
-            ignores_ranks=ignores_ranks,
             begins_file=not here,
         )
         n_before += piece.count(b"\n")

@@ -32,10 +32,10 @@ class TaskJob(Record, eq=False):
     inputs: Sequence[Any]
     keys: Sequence[str] | None = None
     """Digests of all that a result depends on, one for each input; needed where results are kept."""
-    encode: Callable[[Any], bytes] | None = None
-    """Returns a result as bytes that are kept."""
+    encode: Callable[[Any], bytes | None] | None = None
+    """Returns a result as bytes that are kept; None where it is not to be kept."""
     decode: Callable[[bytes], Any] | None = None
-    """Returns the result that bytes hold."""
+    """Returns the result that bytes hold; None where they hold none, and the work is to be done again."""
     name_of: Callable[[Any], str] = str
     """Returns what an input is called in errors."""
     sizes: Sequence[int] | None = None
@@ -160,13 +160,14 @@ class _Tally:
         """Hand over what was kept, and return the positions of what is missing."""
         job, missing = self.job, []
         for position in range(len(job.inputs)):
-            payload = None
+            result = None
             if self.kept is not None and job.keys is not None and job.decode is not None:
                 payload = self.kept.load(job.keys[position])
-            if payload is None or job.decode is None:
+                result = None if payload is None else job.decode(payload)
+            if result is None:
                 missing.append(position)
                 continue
-            self.on_done(position, job.decode(payload))
+            self.on_done(position, result)
             self.n_kept += 1
         self.started = time.monotonic()
         self.say()
@@ -177,7 +178,8 @@ class _Tally:
         job, kept = self.job, self.kept
         if kept is None or job.keys is None or job.encode is None:
             return
-        payloads = [(job.keys[position], job.encode(result)) for position, result in results]
+        encoded = ((job.keys[position], job.encode(result)) for position, result in results)
+        payloads = [(key, payload) for key, payload in encoded if payload is not None]
         if len(payloads) < 2:
             for each in payloads:
                 kept.store(*each)

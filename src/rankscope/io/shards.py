@@ -13,13 +13,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from rankscope.checks import check_at_least
 from rankscope.errors import FormatError, InputError
 from rankscope.io.addresses import is_remote
 from rankscope.io.limits import cannot_read, max_line_bytes
 from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_file, remote_list
 from rankscope.io.text import is_plain
-from rankscope.light import LightRecord
+from rankscope.light import LightRecord, field
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +31,13 @@ WILD = frozenset("*?[")
 _LOOK_AHEAD_ROWS = 65_536
 
 
+class FileSeen(LightRecord):
+    """What a file was when it was cut, and where: only some of it is the same on other machines."""
+
+    host: str
+    state: tuple[int, ...]
+
+
 class ByteRange(LightRecord):
     """Whole lines of a plain TREC file: those between two places in it."""
 
@@ -42,6 +48,8 @@ class ByteRange(LightRecord):
     end: int
     n_bytes: int | None = None
     """The size of the whole file when it was cut; one that has another by now is refused."""
+    seen: FileSeen | None = field(default=None, repr=False, compare=False)
+    """What else tells whether the file is still the one that was cut."""
 
     @property
     def size(self) -> int:
@@ -60,6 +68,7 @@ class WholeFile(LightRecord):
     path: str
     n_bytes: int | None = None
     """Its size when it was listed."""
+    seen: FileSeen | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -82,6 +91,7 @@ class RowGroups(LightRecord):
     """The row after the last."""
     n_bytes: int | None = None
     """The size of the whole file when it was cut."""
+    seen: FileSeen | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -153,37 +163,8 @@ def remote_files(path: str) -> list[RemoteFile]:
     return found
 
 
-def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows: int = USUAL_ROWS) -> list[Shard]:
-    r"""Cut a run into shards, each with whole queries.
-
-    Parameters
-    ----------
-    run
-        A file, a folder of files, or a pattern such as ``"run/part-*.parquet"``. Rows of a query must lie together.
-    n
-        How many shards there are to be, about; of a folder at least one for each file.
-    target_rows
-        How many rows a shard is to have, about, where `n` is not given.
-
-    Returns
-    -------
-    list of ByteRange, WholeFile and RowGroups
-        The shards in the order of their rows; no file is read as a whole for this.
-
-    Raises
-    ------
-    InputError
-        There is no such file.
-
-    Examples
-    --------
-    >>> import rankscope as rs, pathlib
-    >>> _ = pathlib.Path("bm25.run").write_text("".join(f"q{i} Q0 d1 1 2.5 me\n" for i in range(4)))
-    >>> [str(shard) for shard in rs.shards_of("bm25.run", n=2)]
-    ['bm25.run (bytes 0 to 54)', 'bm25.run (bytes 54 to 72)']
-    """
-    check_at_least(1, n=n, target_rows=target_rows)
-    path = os.fspath(run)
+def cut_run(path: str, n: int | None = None, *, target_rows: int = USUAL_ROWS) -> list[Shard]:
+    """Cut a run into about so many shards, or into shards of about so many rows; no file is read as a whole for it."""
     files = files_of(path) if is_many(path) else [path]
     sizes = [size_at(file) for file in files]
     target = target_rows * ROW_BYTES if n is None else max(1, -(-sum(map(text_size, files, sizes)) // n))
@@ -339,10 +320,21 @@ def smaller_shards(shard: Shard, target_bytes: int) -> Iterator[Shard]:
         yield shard
 
 
+def check_ends(shard: Shard) -> None:
+    """Refuse a range that does not end behind its beginning, or begins before the file."""
+    if not isinstance(shard, WholeFile) and not 0 <= shard.start <= shard.end:
+        raise InputError(
+            f"{shard!r} is no part of a file: it must begin at 0 or later, and end no earlier than it begins",
+            hint="shards_of cuts a run into shards",
+        )
+
+
 def check_listed_once(shards: Sequence[Shard]) -> None:
     """Refuse shards that have rows in common: their queries would count twice."""
     if not shards:
         raise InputError("a list without shards is no run", hint="shards_of cuts a run into shards")
+    for shard in shards:
+        check_ends(shard)
     last: Shard | None = None
     for shard in sorted(shards, key=lambda each: (each.path, getattr(each, "start", 0))):
         if last is not None and last.path == shard.path and getattr(last, "end", 0) >= 0:

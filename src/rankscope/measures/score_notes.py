@@ -1,4 +1,4 @@
-"""What is said of scores: queries that a run does not answer, and measures that are undefined for some."""
+"""What is said of scores: ids of two kinds, queries that a run does not answer, measures undefined for some."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ import numpy as np
 from rankscope.align.policies import Policies
 from rankscope.measures.scores import RunScores
 from rankscope.measures.spec import Measure
+
+
+def id_notes(name: str, in_qrels: frozenset[str], in_run: frozenset[str]) -> Iterator[str]:
+    """Say so where ids, of queries or docs, are whole numbers on one side and text on the other."""
+    for kind in sorted(in_qrels ^ in_run):
+        side, other = ("qrels", "run") if kind in in_qrels else ("run", "qrels")
+        yield (
+            f"{name}: {kind} ids are whole numbers in the {side} and text in the {other}; "
+            "they are matched as text, so 7 is '7'"
+        )
 
 
 def missing_notes(

@@ -292,8 +292,10 @@ class Scores(Tabular, Rendered, Plotted, LightRecord, Mapping[str, RunScores]):
         """Return the scores of a run from those of all of its shards, which `score_shard` made, in any order.
 
         A query that two shards have is an InputError, and so are shards that were scored by other measures, policies or
-        qrels than the rest or than are given here; without policies, those of the shards hold. Queries that no shard
-        has are treated as the policies say. Sums are in the order of the qrels, so that every bit is as without shards.
+        qrels than the rest or than are given here, that were damaged on their way, or of which only some have ranks
+        where these count; without policies, those of the shards hold. Queries that no shard has are treated as the
+        policies say. Sums are in the order of the qrels, so that every bit is as without shards. What `evaluate` warns
+        of is warned of here.
         """
         from rankscope.measures.shard_scores import concat
 

@@ -1,26 +1,55 @@
 """Scores of shards, made one by one and anywhere, and put together: for programs that have a loop of their own.
 
-`evaluate` does all of this by itself; here are the two functions that it is made of, for engines that it does not know.
+`evaluate` does all of this by itself; here are the functions that it is made of, for engines that it does not know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from platform import node
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from rankscope.align.alignment import check_answered, hits_of
+from rankscope.align.matching import find_mismatch, notes_or_raise
 from rankscope.align.policies import Policies
-from rankscope.align.sharded import JoinedShards, ShardHits, align_shard, digest_of_qrels, kernel_hits
+from rankscope.align.sharded import (
+    JoinedShards,
+    ShardHits,
+    align_shard,
+    check_seen,
+    digest_of_qrels,
+    kernel_hits,
+    lines_notes,
+    states_of,
+)
 from rankscope.arrays import Floats, Ints
+from rankscope.checks import check_at_least
 from rankscope.data.loading import ReadOptions, load_qrels
+from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run, raise_duplicate
+from rankscope.data.sharded import ShardedSource
 from rankscope.data.sources import DictSource
 from rankscope.errors import InputError, MeasureError, OptionError, give_warning
-from rankscope.io.shards import ByteRange, RowGroups, Shard, WholeFile
+from rankscope.io.shards import (
+    USUAL_ROWS,
+    ByteRange,
+    FileSeen,
+    RowGroups,
+    Shard,
+    WholeFile,
+    check_ends,
+    check_listed_once,
+    cut_run,
+    files_of,
+    is_many,
+)
 from rankscope.light import LightRecord, asdict, replace
 from rankscope.measures.parse import parse_measures
-from rankscope.measures.score_notes import missing_notes, undefined_if_missing, undefined_notes
-from rankscope.measures.scores import QrelsInfo, Scores
+from rankscope.measures.score_notes import id_notes, missing_notes, undefined_if_missing, undefined_notes
+from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, score_hits, scores_of
 
 if TYPE_CHECKING:
@@ -42,6 +71,8 @@ class ShardScores(LightRecord, eq=False):
     """Those that it was scored by."""
     qrels_digest: str
     """That of the judgments that it was scored by."""
+    options: ReadOptions = ReadOptions()
+    """How the file was read."""
 
     @property
     def positions(self) -> Ints:
@@ -52,6 +83,42 @@ class ShardScores(LightRecord, eq=False):
     def n_rows(self) -> int:
         """How many rows the shard has."""
         return self.hits.n_rows
+
+
+def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows: int = USUAL_ROWS) -> list[Shard]:
+    r"""Cut a run into shards, each with whole queries.
+
+    Parameters
+    ----------
+    run
+        A file, a folder of files, or a pattern such as ``"run/part-*.parquet"``. Rows of a query must lie together.
+    n
+        How many shards there are to be, about; of a folder at least one for each file.
+    target_rows
+        How many rows a shard is to have, about, where `n` is not given.
+
+    Returns
+    -------
+    list of ByteRange, WholeFile and RowGroups
+        The shards in the order of their rows; no file is read as a whole for this.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+
+    Examples
+    --------
+    >>> import rankscope as rs, pathlib
+    >>> _ = pathlib.Path("bm25.run").write_text("".join(f"q{i} Q0 d1 1 2.5 me\n" for i in range(4)))
+    >>> [str(shard) for shard in rs.shards_of("bm25.run", n=2)]
+    ['bm25.run (bytes 0 to 54)', 'bm25.run (bytes 54 to 72)']
+    """
+    check_at_least(1, n=n, target_rows=target_rows)
+    path = os.fspath(run)
+    states = states_of(files_of(path) if is_many(path) else [path])
+    seen = {file: FileSeen(node(), state) for file, state in states.items()}
+    return [replace(shard, seen=seen.get(shard.path)) for shard in cut_run(path, n, target_rows=target_rows)]
 
 
 def score_shard(
@@ -85,7 +152,7 @@ def score_shard(
     Raises
     ------
     InputError
-        The shard cannot be read.
+        The shard cannot be read, or its file is another one than when it was cut.
     MeasureError
         A measure does not exist, or looks at the docs themselves.
 
@@ -101,6 +168,8 @@ def score_shard(
     """
     if not isinstance(shard, (ByteRange, WholeFile, RowGroups)):
         raise OptionError(f"{shard!r} is no shard", hint="shards_of cuts a run into shards")
+    check_ends(shard)
+    check_seen(shard)
     decided = policies or Policies()
     judged = load_qrels(qrels, duplicates=decided.duplicates)
     wanted = parse_measures(DEFAULT_MEASURES if measures is None else measures)
@@ -111,12 +180,14 @@ def score_shard(
                 hint="evaluate(qrels, run, …, memory=) scores it",
             )
     found = align_shard(judged, shard, decided, options)
+    check_seen(shard)
     if found.clash:
         raise InputError(f"{shard}: query {found.clash.query!r} has rows in two places", hint="sort the run by query")
     own = hits_of(kernel_hits(found, len(judged)), judged, replace(decided, missing="skip"))
     values, _undefined = score_hits(own, wanted, decided)
     names = tuple(measure.name for measure in wanted)
-    return ShardScores(shard, names, values, found, decided, digest_of_qrels(judged))
+    how = replace(options or ReadOptions(), progress=None)  # what draws it stays where it is
+    return ShardScores(shard, names, values, found, decided, digest_of_qrels(judged), how)
 
 
 def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | None = None, *, name: str) -> Scores:
@@ -124,29 +195,24 @@ def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | 
     given = list(parts)
     if not given:
         raise InputError("no shard was scored", hint="shards_of cuts a run into shards")
+    for part in given:
+        if not isinstance(part, ShardScores):
+            raise OptionError(f"{part!r} is no scored shard", hint="score_shard scores the shards of a run")
     first = given[0]
     decided = policies or first.policies
     judged = load_qrels(qrels, duplicates=decided.duplicates)
-    digest = digest_of_qrels(judged)
-    joined = JoinedShards(len(judged), judged.query_ids)
-    for place, part in enumerate(given):
-        check_scored_alike(part, first, decided, digest)
-        joined.add(place, part.shard, part.hits)
-        if joined.clash:
-            clash = joined.clash
-            raise InputError(
-                f"query {clash.query!r} has rows in {clash.first} and in {clash.second}",
-                hint="list each shard once; evaluate(…, memory=) regroups rows that are not grouped by query",
-            )
+    hits = joined_hits(given, judged, decided)
     measures = parse_measures(first.measures)
     check_grades(judged, measures, decided)
-    hits = joined.as_shard()
+    give_warning(*lines_notes(hits, first.shard.path if len({part.shard.path for part in given}) == 1 else name))
     found = kernel_hits(hits, len(judged))
     check_answered(judged, found.answered, found.other_queries, found.n_other_queries, decided)
     if found.duplicate and decided.duplicates == "error":
         raise_duplicate(*found.duplicate)
     scores = scores_of(hits_of(found, judged, decided), Run(DictSource({}), name=name), measures, decided)
     notes = [
+        *(mismatch_notes(given, judged, scores) if any(each.spec.finds_judged_docs for each in measures) else ()),
+        *id_notes(name, judged.integer_ids, hits.integer_ids),
         *missing_notes(name, scores.counts.missing, len(judged), decided, undefined_if_missing(scores)),
         *undefined_notes(scores, measures),
         *gap_notes(part.shard for part in given),
@@ -159,6 +225,66 @@ def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | 
         policies=decided.as_dict(),
         versions={measure.name: measure.spec.version for measure in measures},
     )
+
+
+def joined_hits(parts: Sequence[ShardScores], qrels: Qrels, policies: Policies) -> ShardHits:
+    """Return the hits of all shards as those of one, where they belong together."""
+    digest = digest_of_qrels(qrels)
+    joined = JoinedShards(len(qrels), qrels.query_ids)
+    for place, part in enumerate(parts):
+        check_scored_alike(part, parts[0], policies, digest)
+        if problem := next(problems_of(part.hits, len(qrels)), ""):
+            raise InputError(f"what was found in {part.shard} is damaged: {problem}", hint="score this shard again")
+        joined.add(place, part.shard, part.hits)
+        if joined.clash:
+            clash = joined.clash
+            raise InputError(
+                f"query {clash.query!r} has rows in {clash.first} and in {clash.second}",
+                hint="list each shard once; evaluate(…, memory=) regroups rows that are not grouped by query",
+            )
+    check_listed_once([part.shard for part in parts])
+    if policies.ties == "given" and joined.disagrees_on_ranks:
+        raise_different_ranks(parts)
+    return joined.as_shard()
+
+
+def raise_different_ranks(parts: Sequence[ShardScores]) -> NoReturn:
+    first = {part.hits.uses_ranks: part.shard for part in reversed(parts) if part.n_rows}
+    raise InputError(
+        f"{first[True]} has a rank in each of its rows, and {first[False]} has not: with ties='given' the ranks of a "
+        "run count in all of its parts or in none",
+        hint="evaluate(qrels, run, …, memory=) scores it; or write ranks, whole numbers, into all rows, or into none",
+    )
+
+
+def problems_of(hits: ShardHits, n_queries: int) -> Iterator[str]:
+    """Say what cannot be in the hits of a shard, as it would give scores that are wrong."""
+    whole = (hits.positions, hits.n_retrieved, hits.n_hits, hits.ranks)
+    if any(array.ndim != 1 or array.dtype.kind != "i" for array in whole) or hits.grades.dtype.kind != "f":
+        yield "an array has another type"
+    elif len({len(array) for array in whole[:3]}) > 1 or len(hits.ranks) != len(hits.grades):
+        yield "its arrays differ in length"
+    elif len(hits.positions) and (hits.positions[0] < 0 or hits.positions[-1] >= n_queries):
+        yield "it has a query that the qrels do not have"
+    elif (np.diff(hits.positions) <= 0).any():
+        yield "its queries are not in the order of the qrels"
+    elif (hits.n_hits < 0).any() or (hits.n_hits > hits.n_retrieved).any() or hits.n_hits.sum() != len(hits.ranks):
+        yield "its docs are not as many as it says"
+    elif (hits.ranks < 1).any() or (hits.ranks > np.repeat(hits.n_retrieved, hits.n_hits)).any():
+        yield "a rank is below 1, or beyond the docs that were retrieved"
+    elif not np.isfinite(hits.grades).all():
+        yield "a grade is no finite number"
+    elif len(hits.other_hashes) % 8:
+        yield "its queries without judgments cannot be counted"
+
+
+def mismatch_notes(parts: Sequence[ShardScores], qrels: Qrels, scores: RunScores) -> tuple[str, ...]:
+    """Say so where not one doc of the run is judged, for which all docs have to be read again."""
+    source = ShardedSource(scores.name, parts[0].options, shards=[part.shard for part in parts])
+    try:
+        return notes_or_raise(find_mismatch(qrels, Run(source, name=scores.name), scores.counts), anyway=True)
+    except InputError:  # the files may be elsewhere
+        return (f"{scores.name}: not one doc that was retrieved is judged for its query",)
 
 
 def gap_notes(shards: Iterable[Any]) -> Iterator[str]:

@@ -41,7 +41,6 @@ from rankscope.evaluation import (
     chosen_profile,
     decide_measures,
     decide_policies,
-    id_notes,
     load_side_data,
     queries_asked,
 )
@@ -49,6 +48,7 @@ from rankscope.light import LightRecord, names_of
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.profiles import Profile
+from rankscope.measures.score_notes import id_notes
 from rankscope.measures.scores import Aggregate
 from rankscope.measures.scoring import check_grades, count, scores_of
 from rankscope.measures.spec import COMMON, Measure
@@ -171,7 +171,7 @@ def diagnose(
         notes += unjudged_notes
     hits = align(judged, loaded, decided)
     notes += notes_or_raise(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
-    give_warning(*notes, *id_notes(judged, loaded))
+    give_warning(*notes, *id_notes(loaded.name or "run", judged.integer_ids, loaded.integer_ids))
     if by and queries is None:
         raise OptionError("by is given, but no queries", hint="say where their attributes are: --queries FILE")
     table = None if queries is None else load_queries(queries)

@@ -28,7 +28,7 @@ from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.data.sharded import ShardedSource, ShardPlan, TablePart, source_parts
+from rankscope.data.sharded import CheckedRows, ShardedSource, ShardPlan, TablePart, source_parts
 from rankscope.data.sources import ReadOptions
 from rankscope.errors import BadLine, BadLinesError, DuplicateError, InputError, give_warning
 from rankscope.executors import executor_from
@@ -46,6 +46,7 @@ from rankscope.io.shards import (
     WholeFile,
     no_rows,
     open_file,
+    place_of,
     size_at,
     smaller_shards,
 )
@@ -136,14 +137,12 @@ def nothing() -> ShardHits:
 
 def align_part(qrels: Qrels, source: Any, policies: Policies, threads: int | None) -> ShardHits:
     """Align rows that are in memory."""
+    if isinstance(source, CheckedRows) and not len(source.rows):  # other parts may have rows
+        return replace_bad(nothing(), source.bad_lines)
     run = Run(source, name=getattr(source, "path", None))
     found = find_with_kernel(qrels, run, policies, threads=threads)
     if found is None and isinstance(source, TablePart):
-        source = source.checked()
-        if not len(source.rows):
-            return replace_bad(nothing(), source.bad_lines)
-        run = Run(source, name=run.name)
-        found = find_with_kernel(qrels, run, policies, threads=threads)
+        return align_part(qrels, source.checked(), policies, threads)
     duplicate = None if found is None else found.duplicate
     if found is None:
         try:
@@ -151,7 +150,7 @@ def align_part(qrels: Qrels, source: Any, policies: Policies, threads: int | Non
         except BadLinesError as error:
             if not source.options.lenient:
                 raise
-            return replace_bad(nothing(), error.bad_lines)  # other parts may have rows
+            return replace_bad(nothing(), error.bad_lines)
     at = np.flatnonzero(found.answered)
     place = None
     if duplicate is not None:
@@ -247,7 +246,8 @@ class JoinedShards:
         if (before >= 0).any():
             at = int(np.flatnonzero(before >= 0)[0])
             query = self.query_ids[int(part.positions[at])]
-            self.clash = self.clash or Clash(query, self.shards[int(before[at])], shard)
+            both = sorted((self.shards[int(before[at])], shard), key=place_of)  # either may have come first
+            self.clash = self.clash or Clash(query, *both)
         self.clash = self.clash or part.clash
         self.owner[part.positions] = place
         self.parts[place], self.shards[place] = part, shard
@@ -580,6 +580,7 @@ class ShardWork:
                 self.raise_where_it_is(source, shards)
                 raise
         source.is_grouped = False
+        hits = replace(hits, integer_ids=source.found_integer_ids)
         if hits.bad_lines:
             hits = replace_bad(hits, self.lines_left_out(source, shards))
         # which query is met first depends on which worker is the quicker one
@@ -649,7 +650,9 @@ def dealt_out(
         for i, shard in enumerate(pieces):
             seconds = time.monotonic() - started
             watch(JobState(i, len(pieces), seconds=seconds, noun="piece", doing="regrouping by query"))
-            yield from source_parts(shard, options, piece_bytes=piece, with_rank=with_rank)
+            for part in source_parts(shard, options, piece_bytes=piece, with_rank=with_rank):
+                yield part
+                source.found_integer_ids |= part.integer_ids  # in what is written, ids are text
 
     sources = parts_in_turn()
     if is_text:

@@ -281,6 +281,9 @@ class TablePart(TableSource, eq=False):
     first_row: int = 0
     """How many rows the file has before these."""
 
+    def read(self) -> RunRows:
+        return self.checked().rows
+
     def checked(self) -> RowsSource:
         """Return the same rows looked at one by one, where the kernel cannot read them: one may be malformed."""
         return checked_rows(self.original, self.path, self.options, self.first_row)
@@ -413,9 +416,9 @@ def checked_rows(frame: pl.DataFrame, path: str, options: ReadOptions, first_row
     from rankscope.io.source import FileReading
     from rankscope.io.table import RUN
 
-    reading = FileReading(path, io.BytesIO(), lenient=options.lenient)
+    reading = FileReading(path, io.BytesIO(), lenient=options.lenient, first_row=first_row)
     collected = collect_table(reading, RUN, frame)
-    bad = tuple(BadLine(each.path, each.line + first_row, each.text, each.problem) for each in reading.bad_lines)
+    bad = tuple(reading.bad_lines)
     if bad and not options.lenient:
         raise BadLinesError(bad, hint="every row needs query, doc, score; correct these, or skip them with --lenient")
     return CheckedRows(RUN.build(collected), bad)

@@ -11,7 +11,7 @@ import glob
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from rankscope.checks import check_at_least
 from rankscope.errors import FormatError, InputError
@@ -273,7 +273,7 @@ def cut_parquet(path: str, size: int, target_rows: int) -> Iterator[Shard]:
         groups = row_group_sizes(file, name=path)
     start = n_rows = 0
     total = sum(groups)
-    queries = query_column(path)
+    queries = in_windows(query_column(path))
     for n_in_group in groups:
         if n_rows - start >= target_rows and n_rows > start:
             end = next_query_row(queries, n_rows, total)
@@ -308,15 +308,48 @@ def query_column(path: str) -> Callable[[int, int], pl.Series]:
     return read
 
 
+def in_windows(read: Callable[[int, int], pl.Series]) -> Callable[[int, int], pl.Series]:
+    """Return a function that reads the same, more than is asked for, and gives later what it has read before.
+
+    To read a few rows takes as long as a file has row groups, so that many small parts would take that many times.
+    """
+    first, known = 0, read(0, 0)
+
+    def read_ahead(start: int, n_rows: int) -> pl.Series:
+        nonlocal first, known
+        if not first <= start <= start + n_rows <= first + len(known):
+            first, known = start, read(start, max(n_rows, 2 * _LOOK_AHEAD_ROWS))
+        return known[start - first : start - first + n_rows]
+
+    return read_ahead
+
+
 def next_query_row(queries: Callable[[int, int], pl.Series], row: int, total: int) -> int:
-    """Return the first row, from this one on, whose query is not that of the row before."""
-    before = queries(row - 1, 1)[0]
+    """Return the first row, from this one on, whose query is not that of the rows before.
+
+    A row without a query is malformed: it goes with the rows before it.
+    """
+    before = last_query(queries, row)
     while row < total:
-        found = (queries(row, _LOOK_AHEAD_ROWS) != before).arg_true()
-        if len(found):
-            return row + int(found[0])
+        found = queries(row, min(_LOOK_AHEAD_ROWS, total - row))
+        changes = found.is_not_null() if before is None else (found != before).fill_null(value=False)
+        at = changes.arg_true()
+        if len(at):
+            return row + int(at[0])
         row += _LOOK_AHEAD_ROWS
     return total
+
+
+def last_query(queries: Callable[[int, int], pl.Series], row: int) -> Any:
+    """Return the query of the rows before this one; None where none of them has any."""
+    n_rows = 1
+    while row > 0:
+        start = max(0, row - n_rows)
+        known = queries(start, row - start).drop_nulls()
+        if len(known):
+            return known[-1]
+        row, n_rows = start, _LOOK_AHEAD_ROWS
+    return None
 
 
 def smaller_shards(shard: Shard, target_bytes: int) -> Iterator[Shard]:
@@ -339,12 +372,17 @@ def smaller_shards(shard: Shard, target_bytes: int) -> Iterator[Shard]:
         yield shard
 
 
+def place_of(shard: Any) -> tuple[str, int]:
+    """Return where a shard stands among others: the name of its file, and where it begins there."""
+    return shard.path, getattr(shard, "start", 0)
+
+
 def check_listed_once(shards: Sequence[Shard]) -> None:
     """Refuse shards that have rows in common: their queries would count twice."""
     if not shards:
         raise InputError("a list without shards is no run", hint="shards_of cuts a run into shards")
     last: Shard | None = None
-    for shard in sorted(shards, key=lambda each: (each.path, getattr(each, "start", 0))):
+    for shard in sorted(shards, key=place_of):
         if last is not None and last.path == shard.path and getattr(last, "end", 0) >= 0:
             both_ranges = not isinstance(last, WholeFile) and type(last) is type(shard)
             if not both_ranges or shard.start < last.end:  # type: ignore[union-attr]

@@ -122,7 +122,7 @@ def check_url(url: str) -> None:
     except ValueError:
         is_whole = False
     if not is_whole:
-        raise InputError(f"{shown_url(url)} is no address", hint=hint)
+        raise InputError(f"{shown_url(url)} is no address", hint=f"{hint}; in a password, / is written %2F")
     if parts.scheme.lower() == "http" and not is_loopback(str(parts.hostname)):
         raise InputError(f"{shown_url(url)} is not encrypted: what comes from it could be changed", hint="use https://")
 

@@ -111,7 +111,7 @@ def test_parquet_that_changes_is_said(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("how", ["in place", "renamed over"])
 @pytest.mark.parametrize("number", [1, 3, 100])
-def test_a_file_that_becomes_another_one_of_the_same_size_is_said(whole, monkeypatch, how, number):
+def test_a_file_that_becomes_another_one_of_the_same_size_and_time_is_said(whole, monkeypatch, how, number):
     """Some rows would be of the one and some of the other: such scores belong to neither."""
     other = whole.with_name("other.run")
     n_parts = len(list(cut_text(str(whole), whole.stat().st_size, 700)))
@@ -120,8 +120,10 @@ def test_a_file_that_becomes_another_one_of_the_same_size_is_said(whole, monkeyp
         time.sleep(0.02)  # the clock of a file system may tick as rarely as this
         target = whole if how == "in place" else other
         target.write_bytes(whole.read_bytes().replace(b"d1 ", b"d2 "))
+        os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
         target.replace(whole)
 
+    state = whole.stat()
     on_part(monkeypatch, min(number, n_parts), change)
     with pytest.raises(rs.InputError, match=r"whole\.run was changed while it was read"):
         scores_of(whole, memory="256MB")

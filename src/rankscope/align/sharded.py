@@ -34,7 +34,7 @@ from rankscope.errors import BadLine, BadLinesError, DuplicateError, InputError,
 from rankscope.executors import executor_from
 from rankscope.executors.jobs import TaskJob, run_kept
 from rankscope.executors.kept import Kept
-from rankscope.io.addresses import is_remote
+from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.limits import in_words
 from rankscope.io.memory import GROWTH, client_bytes, resident_bytes
 from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, look_at, scratch_folder
@@ -717,7 +717,7 @@ def align_task(
     return align_shard(qrels, shard, policies, replace(read_options, progress=progress), **options)
 
 
-FileStates = dict[str, tuple[int, int]]
+FileStates = dict[str, tuple[int, int, int]]
 
 
 def states_of(paths: Iterable[str]) -> FileStates:
@@ -730,7 +730,7 @@ def states_of(paths: Iterable[str]) -> FileStates:
         if not is_remote(path) and path != "-":  # a store tells its versions apart
             with suppress(OSError):  # whoever reads it says what is wrong
                 state = Path(path).stat()
-                found[path] = (state.st_size, state.st_mtime_ns)
+                found[path] = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)  # programs set the mtime alone
     return found
 
 
@@ -812,12 +812,7 @@ def kept_name(options: ReadOptions, shard: Any) -> str:
     """Return what tells a shard from all others, and from what was in its place before."""
     how = asdict(options)
     if is_remote(shard.path):
-        from rankscope.io.source import source_of
-
-        file = source_of(shard.path)
-        remote = file.remote
-        version = f"{remote.name} {remote.size} {remote.etag or file.sha256()}" if remote else shard.path
-        return f"{type(shard).__name__} {version} {how}"
+        return f"{type(shard).__name__} {shown_url(shard.path)} {shard.version} {how}"
     path = Path(shard.path).absolute()
     state = path.stat()  # programs can set the mtime, but not the ctime
     version = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"

@@ -48,7 +48,12 @@ class WebFiles:
             if size is None:
                 return downloaded(url, answer)
             head = body(answer, min(size, remote.HEAD_BYTES))
-            return RemoteFile(url, size, version_of(answer), head)
+            version = version_of(answer)
+        if version is None and len(head) < size:  # parts might be of different versions
+            with asked(url, {}) as whole:
+                check_status(url, whole)
+                return downloaded(url, whole)
+        return RemoteFile(url, size, version, head)
 
     def read(self, file: RemoteFile, start: int, end: int) -> bytes:
         headers = {"Range": f"bytes={start}-{end - 1}"}

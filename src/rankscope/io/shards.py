@@ -60,6 +60,8 @@ class WholeFile(LightRecord):
     path: str
     n_bytes: int | None = None
     """Its size when it was listed."""
+    version: str | None = None
+    """What tells a file that is not on this machine from others in its place; another one is refused."""
 
     @property
     def size(self) -> int:
@@ -120,7 +122,7 @@ def is_many(path: str) -> bool:
 def files_of(path: str) -> list[str]:
     """Return the files that a folder or a pattern stands for, by name, without hidden ones such as Spark's _SUCCESS."""
     if is_remote(path):
-        return [file.url for file in remote_files(path)]
+        return list(remote_files(path))
     if os.path.isdir(path):  # noqa: PTH112 (as above)
         found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]  # noqa: PTH118, PTH208 (as above)
         what = f"{path} is a folder without files"
@@ -135,10 +137,10 @@ def files_of(path: str) -> list[str]:
     return files
 
 
-def remote_files(path: str) -> list[RemoteFile]:
-    """Return the files that a prefix or a pattern of an object store stands for, as if they were in a folder here."""
+def remote_files(path: str) -> dict[str, RemoteFile]:
+    """Return the files of an address, which may be a prefix or a pattern of an object store, as if they were here."""
     if not (is_prefix(path) or is_pattern(path)):
-        return remote_list(path)
+        return {path: remote_file(path)}
     found = [
         file
         for file in remote_list(path)
@@ -150,7 +152,7 @@ def remote_files(path: str) -> list[RemoteFile]:
         raise InputError(
             f"there is no file of a run right below {path}", hint=f"{path.rstrip('/')}/** stands for files at any depth"
         )
-    return found
+    return {file.url: file if file.etag else remote_file(file.url) for file in found}
 
 
 def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows: int = USUAL_ROWS) -> list[Shard]:
@@ -184,6 +186,8 @@ def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows:
     """
     check_at_least(1, n=n, target_rows=target_rows)
     path = os.fspath(run)
+    if is_remote(path):
+        return [WholeFile(url, file.size, file.version) for url, file in remote_files(path).items()]
     files = files_of(path) if is_many(path) else [path]
     sizes = [size_at(file) for file in files]
     target = target_rows * ROW_BYTES if n is None else max(1, -(-sum(map(text_size, files, sizes)) // n))
@@ -192,7 +196,7 @@ def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows:
 
 def text_size(path: str, size: int) -> int:
     """Return how many bytes a file has, or, as Parquet is cut by its rows, what these would have as text, about."""
-    if is_remote(path) or not is_parquet(path):
+    if not is_parquet(path):
         return size
     from rankscope.io.table_check import row_group_sizes
 
@@ -211,9 +215,7 @@ def size_at(path: str) -> int:
 
 def cut_file(path: str, size: int, target_bytes: int, *, table_share: float = 1.0) -> Iterator[Shard]:
     """Yield the shards of one file, each of about so many bytes of text; of a table, of this share of the rows."""
-    if is_remote(path):
-        yield WholeFile(path, size)
-    elif is_plain(path, "run"):
+    if is_plain(path, "run"):
         yield from cut_text(path, size, target_bytes)
     elif is_parquet(path):
         yield from cut_parquet(path, size, max(1, int(target_bytes * table_share) // ROW_BYTES))

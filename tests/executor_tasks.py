@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 from rankscope.errors import BadLine, BadLinesError, UnfinishedError
@@ -101,3 +102,15 @@ def square_then_sleep(number):
     """Return the first squares at once, and later ones when nobody waits for them any more."""
     time.sleep(60 if number > 1 else 0)
     return number * number
+
+
+def write_at_the_end(path, number):
+    """Let the process write a file at its end, some time after it was asked to end."""
+
+    def write():
+        time.sleep(0.3 + number / 2)
+        path.with_suffix(f".{number}").touch()
+
+    Finalize(None, write, exitpriority=10)
+    time.sleep(0.3)  # so that each input has a process of its own
+    return number

@@ -112,6 +112,32 @@ def test_no_command_tells(case, folders, capfd):
         assert codes[0] in {0, 1}
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare", "validate", "doctor"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"https://ann:PASS/{CANARY}@127.0.0.1:1/x.run",
+        f"https://ann:PASS?{CANARY}=@127.0.0.1:1/x.run",
+        f"https://ann:{CANARY}/x@127.0.0.1:1/x.run",
+        f"https://{CANARY}/x@127.0.0.1:1/x.run",
+        f"s3://KEY:{CANARY}/x@bucket/x.run",
+    ],
+)
+def test_a_password_with_signs_that_end_it_is_not_told(command, address, folders, capfd):
+    put_demo(folders / "work")
+    given = {
+        "evaluate": ["qrels.txt", address],
+        "compare": ["qrels.txt", "bm25.run", address],
+        "validate": [address, "--qrels", address],
+        "doctor": ["--size", address],
+    }
+    codes = {main([command, *given[command], *debug]) for debug in ([], ["--debug"])}
+    text = capfd.readouterr()
+    assert codes <= {2, 3}
+    assert "://" in text.err
+    assert leaks(folders / "work", text.out + text.err) == []
+
+
 PROJECT = """
 measures = ["RR@10"]
 [collections.small]

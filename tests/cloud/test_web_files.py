@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import ssl
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -129,6 +130,58 @@ def test_a_file_that_changes(monkeypatch):
         content["etag"] = '"2"'
         with pytest.raises(rs.InputError, match="changed while it was read"):
             file.read()
+
+
+def unidentified(asked: Asked, content: bytes) -> Said:
+    """Answer as a server does that sends parts, and nothing that tells versions apart."""
+    if "Range" not in asked.headers:
+        return Said(content, 200, {})
+    said = in_parts(asked, content)
+    return Said(said.content, 206, {"Content-Range": said.headers["Content-Range"]})
+
+
+@contextmanager
+def file_that_is_replaced(monkeypatch):
+    """Serve a run that is another one from the fourth request on: docs that were first are second then."""
+    monkeypatch.setattr(remote, "HEAD_BYTES", 2000)
+    monkeypatch.setattr(remote, "_BLOCK_BYTES", 2000)
+    good, bad = (
+        "".join(f"q{i:03d} Q0 {doc} 1 {score} t\n" for i in range(300) for doc, score in (("yes", yes), ("no", 1)))
+        for yes in (2, 0)
+    )
+    qrels = {f"q{i:03d}": {"yes": 1} for i in range(300)}
+    n_asked = 0
+
+    def answer(asked: Asked) -> Said:
+        nonlocal n_asked
+        n_asked += asked.path == "/a.run"
+        content = good if n_asked <= 3 else bad
+        return unidentified(asked, content.encode()) if asked.path == "/a.run" else Said(b"", 404)
+
+    with Loopback(answer) as server:
+        yield qrels, f"{server.url.rstrip('/')}/a.run"
+
+
+def test_a_file_that_nothing_tells_from_others_is_of_one_content(monkeypatch):
+    with file_that_is_replaced(monkeypatch) as (qrels, run):
+        assert rs.evaluate(qrels, run, "RR").runs[0].values[:, 0].tolist() == [1.0] * 300
+
+
+@pytest.mark.parametrize("how", [{"memory": "100MB"}, {"workers": 2}], ids=str)
+def test_a_file_that_nothing_tells_from_others_and_is_replaced_is_refused(monkeypatch, how):
+    with file_that_is_replaced(monkeypatch) as (qrels, run), pytest.raises(rs.InputError, match="changed while it was"):
+        rs.evaluate(qrels, run, "RR", **how)
+
+
+def test_a_file_that_nothing_tells_from_others_is_read(monkeypatch):
+    monkeypatch.setattr(remote, "HEAD_BYTES", 600)
+    with Loopback(lambda asked: unidentified(asked, FILES["/bm25.run"])) as server:
+        assert remote_bytes(f"{server.url}/x") == FILES["/bm25.run"]
+        assert len(server.requests) == 2
+        assert "Range" not in server.requests[1].headers
+    with Loopback(lambda asked: unidentified(asked, b"short")) as server:
+        assert remote_bytes(f"{server.url}/x") == b"short"
+        assert len(server.requests) == 1
 
 
 def test_a_file_without_end_is_given_up(monkeypatch):

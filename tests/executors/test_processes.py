@@ -36,6 +36,14 @@ def test_results_are_those_of_this_process(processes):
         assert results(processes, tasks.square) == results(here, tasks.square) == {i: i * i for i in range(8)}
 
 
+def test_an_idle_worker_gives_back_what_it_has_before_it_ends(tmp_path):
+    """Python gives back semaphores in the same way, and warns of those that are left."""
+    with executor_from(workers=2) as executor:
+        results(executor, tasks.slow_square)  # both are there
+        assert results(executor, partial(tasks.write_at_the_end, tmp_path / "ended"), 2) == {0: 0, 1: 1}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ended.0", "ended.1"]
+
+
 def test_there_is_nothing_to_do(processes):
     assert results(processes, tasks.square, 0) == {}
 

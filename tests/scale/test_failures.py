@@ -20,6 +20,7 @@ from rankscope.align import sharded
 from rankscope.align.sharded import Clash, ShardHits
 from rankscope.data import sharded as sources
 from rankscope.errors import BadLine, BadLinesError
+from rankscope.io import shards
 from rankscope.io.shards import ByteRange, RowGroups, WholeFile, cut_text
 from rankscope.light import asdict, replace
 from rankscope.measures import shard_scores
@@ -115,7 +116,7 @@ def test_parquet_that_changes_is_said(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("how", ["in place", "renamed over"])
 @pytest.mark.parametrize("number", [1, 3, 100])
-def test_a_file_that_becomes_another_one_of_the_same_size_is_said(whole, monkeypatch, how, number):
+def test_a_file_that_becomes_another_one_of_the_same_size_and_time_is_said(whole, monkeypatch, how, number):
     """Some rows would be of the one and some of the other: such scores belong to neither."""
     other = whole.with_name("other.run")
     n_parts = len(list(cut_text(str(whole), whole.stat().st_size, 700)))
@@ -124,8 +125,10 @@ def test_a_file_that_becomes_another_one_of_the_same_size_is_said(whole, monkeyp
         time.sleep(0.02)  # the clock of a file system may tick as rarely as this
         target = whole if how == "in place" else other
         target.write_bytes(whole.read_bytes().replace(b"d1 ", b"d2 "))
+        os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
         target.replace(whole)
 
+    state = whole.stat()
     on_part(monkeypatch, min(number, n_parts), change)
     with pytest.raises(rs.InputError, match=r"whole\.run was changed while it was read"):
         scores_of(whole, memory="256MB")
@@ -167,8 +170,90 @@ def test_a_bad_line_among_rows_in_no_order_is_found_where_it_is(write_file, scra
 def test_a_bad_row_of_parquet_has_its_number(tmp_path):
     rows = [*ROWS[:613], ("q1", None, 1, 1.0), *ROWS[613:]]
     frame(rows).write_parquet(tmp_path / "r.parquet", row_group_size=50)
-    with pytest.raises(BadLinesError, match=r"r\.parquet:614: the doc id is missing"):
+    with pytest.raises(BadLinesError, match=r"r\.parquet:614: the doc id is missing\n    row 614: "):
         scores_of(tmp_path / "r.parquet", memory="256MB")
+
+
+def frame_with_gaps(column: str, places: list[int], rows=ROWS) -> pl.DataFrame:
+    gap = pl.int_range(pl.len()).is_in(places)
+    return frame(rows).with_columns(pl.when(gap).then(None).otherwise(pl.col(column)).alias(column))
+
+
+@pytest.mark.parametrize("measures", [MEASURES, "Uniqueness@10"])
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("column", ["query", "doc", "score"])
+def test_rows_that_lack_something_are_left_out_in_parts_as_at_once(tmp_path, column, shuffled, measures, engine):
+    """Some right before a place where the run may be cut, and all rows of some row groups."""
+    places = [24, 49, 74, 99, 124, 149, *range(600, 710), len(ROWS) - 1]
+    rows = [ROWS[(i * 7) % len(ROWS)] for i in range(len(ROWS))] if shuffled else ROWS
+    path, lenient = tmp_path / "r.parquet", rs.ReadOptions(lenient=True)
+    frame_with_gaps(column, places, rows).write_parquet(path, row_group_size=50)
+    at_once = rs.evaluate(QRELS, path, measures, options=lenient).runs[0]
+    assert bits(rs.evaluate(QRELS, path, measures, options=lenient, memory="256MB").runs[0]) == bits(at_once)
+    with pytest.raises(BadLinesError, match=r"r\.parquet:25: .*\n    row 25: "):
+        rs.evaluate(QRELS, path, measures, memory="256MB")
+
+
+def test_parquet_is_not_cut_within_a_query_around_rows_that_have_none(tmp_path):
+    """By hand: q1 has rows 3 to 7, of which rows 5 and 6 lack it; a cut at row 4 or later goes behind row 7."""
+    queries = ["q0", "q0", "q1", "q1", None, None, "q1", "q2", "q2", None]
+    table = pl.DataFrame({"query": queries, "doc": [f"d{i}" for i in range(10)], "score": [1.0] * 10})
+    table.write_parquet(tmp_path / "r.parquet", row_group_size=2)
+    shards = rs.shards_of(tmp_path / "r.parquet", n=10)
+    assert [(shard.start, shard.end) for shard in shards] == [(0, 2), (2, 7), (7, 10)]
+    table[3:6].with_columns(query=pl.lit(None, pl.String)).write_parquet(tmp_path / "none.parquet", row_group_size=1)
+    assert len(rs.shards_of(tmp_path / "none.parquet", n=3)) == 1
+
+
+def test_parquet_of_many_row_groups_is_read_a_few_times_while_it_is_cut(tmp_path, monkeypatch):
+    frame().write_parquet(tmp_path / "r.parquet", row_group_size=5)
+    reads, real = [], shards.query_column
+
+    def watched(path):
+        read = real(path)
+        return lambda start, n_rows: reads.append(start) or read(start, n_rows)
+
+    expected = [(shard.start, shard.end) for shard in rs.shards_of(tmp_path / "r.parquet", n=45)]
+    assert expected == [(start, start + 25) for start in range(0, len(ROWS), 25)]
+    monkeypatch.setattr(shards, "query_column", watched)
+    monkeypatch.setattr(shards, "_LOOK_AHEAD_ROWS", 100)
+    assert [(shard.start, shard.end) for shard in rs.shards_of(tmp_path / "r.parquet", n=45)] == expected
+    assert len(reads) < 15  # and not twice for each of the 45 shards
+
+
+def test_that_ids_are_whole_numbers_is_said_of_rows_that_are_regrouped(tmp_path):
+    rows = [ROWS[(i * 7) % len(ROWS)] for i in range(len(ROWS))]
+    table = frame(rows).with_columns(pl.col("query", "doc").str.slice(1).cast(pl.Int64))
+    table.write_parquet(tmp_path / "r.parquet", row_group_size=60)
+    qrels = {query[1:]: {doc[1:]: grade for doc, grade in docs.items()} for query, docs in QRELS.items()}
+    expected = rs.evaluate(qrels, tmp_path / "r.parquet", "RR").notes
+    assert [note.split(" are whole numbers in the run")[0] for note in expected] == ["r: doc ids", "r: query ids"]
+    found = rs.evaluate(qrels, tmp_path / "r.parquet", "RR", memory="256MB").notes
+    assert set(expected) < set(found)
+    assert any("regrouped" in note for note in found)
+
+
+def test_a_judged_query_that_is_not_utf_8_does_not_matter_to_files_without_it(tmp_path, write_file):
+    """By hand: of the two rows of q2 one is another doc, and the first query is not answered."""
+    qrels = write_file(b"w\xe9 0 a 1\nq2 0 a 1\n", "qrels.txt")
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "1.run").write_text("q2 Q0 a 1 2 t\nq2 Q0 a 2 1 t\n")
+    scores = rs.evaluate(qrels, folder, "Uniqueness@10", duplicates="first").runs[0]
+    assert dict(zip(scores.query_ids, scores.values[:, 0].tolist(), strict=True))["q2"] == 0.5
+    (folder / "2.run").write_bytes(b"w\xe9 Q0 a 1 2 t\n")
+    scores = rs.evaluate(qrels, folder, "Uniqueness@10", duplicates="first").runs[0]
+    assert sorted(scores.values[:, 0].tolist()) == [0.5, 1.0]
+
+
+def test_the_shards_that_have_rows_of_one_query_are_named_in_their_order(whole):
+    size = whole.stat().st_size
+    middle = whole.read_text().index("q10 Q0") + len("q10 Q0 d8 1 0.0 t\n") * 5
+    middle = whole.read_text().index("\n", middle) + 1
+    halves = [ByteRange(str(whole), 0, middle), ByteRange(str(whole), middle, size)]
+    for order in (halves, halves[::-1]):
+        with pytest.raises(rs.InputError, match=rf"bytes 0 to {middle}\) and in .*bytes {middle} to {size}"):
+            rs.Scores.concat([rs.score_shard(QRELS, shard, "AP") for shard in order], QRELS)
 
 
 @pytest.mark.parametrize("ending", ["gz", "csv"])

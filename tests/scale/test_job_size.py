@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import random
 import re
 import subprocess
@@ -211,6 +212,25 @@ def test_what_is_said_of_remote_files_is_not_about_a_disk(write_file):
     assert "disk" in sentences(job)["time"]
     far = msgspec.structs.replace(job, is_remote=True, link_bytes_per_second=1e6)
     assert sentences(far)["time"].endswith("longer where fewer bytes arrive")
+
+
+@pytest.mark.parametrize("name", ["-", "pipe"])
+def test_what_can_be_read_only_once_is_not_looked_at(name, tmp_path, monkeypatch, capsys):
+    """Nobody writes into the pipe: who opened it would wait for ever."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    assert main(["doctor", "--size", name]) == 2
+    what = "standard input" if name == "-" else "pipe, a pipe or a device,"
+    assert f"error: {what} cannot be looked at beforehand" in capsys.readouterr().err
+
+
+def test_a_run_without_a_single_good_row_is_what_is_wrong(tmp_path, write_file):
+    gaps = pl.DataFrame({"query": [None, "q"], "doc": ["a", None], "score": [1.0, 2.0]})
+    gaps.write_parquet(tmp_path / "gaps.parquet")
+    files = {tmp_path / "gaps.parquet": "2 bad lines", write_file("q1 Q0\n" * 3, "short.run"): "3 bad lines"}
+    for path, words in files.items():
+        with pytest.raises(InputError, match=rf"{path.name} cannot be scored: {words}"):
+            size_of_job(str(path))
 
 
 def test_sizes_are_given_in_bytes_too(write_file):

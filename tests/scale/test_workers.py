@@ -9,6 +9,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.align import sharded
+from rankscope.light import replace
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
 
@@ -128,8 +129,10 @@ def test_other_files_of_the_same_name_are_refused(files):
     sharded.check_files(marks)
     content = run.read_text()
     run.write_text(content[:-1] + "x")
-    with pytest.raises(rs.InputError, match=r"r\.run is another file on "):
+    with pytest.raises(rs.InputError, match=r"r\.run was changed while it was read"):
         sharded.check_files(marks)
+    with pytest.raises(rs.InputError, match=r"r\.run is another file on "):
+        sharded.check_files([replace(mark, host="elsewhere") for mark in marks])
     place = sharded.QrelsPlace(sharded.digest_of_qrels(rs.load_qrels(qrels)), str(qrels))
     assert sharded.loaded_qrels(place).query_ids == rs.load_qrels(qrels).query_ids
     sharded.loaded_qrels.cache_clear()

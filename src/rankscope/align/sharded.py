@@ -28,13 +28,20 @@ from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.data.sharded import ShardedSource, ShardPlan, TablePart, check_unchanged, source_parts
+from rankscope.data.sharded import (
+    CheckedRows,
+    ShardedSource,
+    ShardPlan,
+    TablePart,
+    check_unchanged,
+    source_parts,
+)
 from rankscope.data.sources import ReadOptions, RowsSource
 from rankscope.errors import BadLine, BadLinesError, DuplicateError, InputError, give_warning
 from rankscope.executors import executor_from
 from rankscope.executors.jobs import TaskJob, run_kept
 from rankscope.executors.kept import Kept
-from rankscope.io.addresses import is_remote
+from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.limits import in_words
 from rankscope.io.memory import GROWTH, PROCESS_BYTES, client_bytes, resident_bytes
 from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, look_at, scratch_folder
@@ -47,6 +54,7 @@ from rankscope.io.shards import (
     WholeFile,
     no_rows,
     open_file,
+    place_of,
     size_at,
     smaller_shards,
 )
@@ -151,14 +159,12 @@ def align_part(
     qrels: Qrels, source: Any, policies: Policies, threads: int | None, *, ignores_ranks: bool = False
 ) -> ShardHits:
     """Align rows that are in memory."""
+    if isinstance(source, CheckedRows) and not len(source.rows):  # other parts may have rows
+        return replace_bad(nothing(), source.bad_lines)
     run = Run(source, name=getattr(source, "path", None))
     found = find_with_kernel(qrels, run, policies, threads=threads, ignores_ranks=ignores_ranks)
     if found is None and isinstance(source, TablePart):
-        source = source.checked()
-        if not len(source.rows):
-            return replace_bad(nothing(), source.bad_lines)
-        run = Run(source, name=run.name)
-        found = find_with_kernel(qrels, run, policies, threads=threads, ignores_ranks=ignores_ranks)
+        return align_part(qrels, source.checked(), policies, threads, ignores_ranks=ignores_ranks)
     duplicate = None if found is None else found.duplicate
     if found is None:
         try:
@@ -166,7 +172,7 @@ def align_part(
         except BadLinesError as error:
             if not source.options.lenient:
                 raise
-            return replace_bad(nothing(), error.bad_lines)  # other parts may have rows
+            return replace_bad(nothing(), error.bad_lines)
     at = np.flatnonzero(found.answered)
     place = None
     if duplicate is not None:
@@ -272,7 +278,8 @@ class JoinedShards:
         if (before >= 0).any():
             at = int(np.flatnonzero(before >= 0)[0])
             query = self.query_ids[int(part.positions[at])]
-            self.clash = self.clash or Clash(query, self.shards[int(before[at])], shard)
+            both = sorted((self.shards[int(before[at])], shard), key=place_of)  # either may have come first
+            self.clash = self.clash or Clash(query, *both)
         self.clash = self.clash or part.clash
         self.owner[part.positions] = place
         self.parts[place], self.shards[place] = part, shard
@@ -624,6 +631,7 @@ class ShardWork:
                 self.raise_where_it_is(source, shards)
                 raise
         source.is_grouped = False
+        hits = replace(hits, integer_ids=source.found_integer_ids)
         if hits.bad_lines:
             hits = replace_bad(hits, self.lines_left_out(source, shards))
         # which query is met first depends on which worker is the quicker one
@@ -694,7 +702,9 @@ def dealt_out(
         for i, shard in enumerate(pieces):
             seconds = time.monotonic() - started
             watch(JobState(i, len(pieces), seconds=seconds, noun="piece", doing="regrouping by query"))
-            yield from source_parts(shard, options, piece_bytes=piece, with_rank=with_rank)
+            for part in source_parts(shard, options, piece_bytes=piece, with_rank=with_rank):
+                yield part
+                source.found_integer_ids |= part.integer_ids  # in what is written, ids are text
 
     sources = parts_in_turn()
     if is_text:
@@ -759,7 +769,7 @@ def align_task(
     return align_shard(qrels, shard, policies, replace(read_options, progress=progress), **options)
 
 
-FileStates = dict[str, tuple[int, ...]]
+FileStates = dict[str, tuple[int, int, int]]
 
 
 def states_of(paths: Iterable[str]) -> FileStates:
@@ -772,7 +782,7 @@ def states_of(paths: Iterable[str]) -> FileStates:
         if not is_remote(path) and path != "-":  # a store tells its versions apart
             with suppress(OSError):  # whoever reads it says what is wrong
                 state = Path(path).stat()
-                found[path] = (state.st_size, state.st_mtime_ns)
+                found[path] = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)  # programs set the mtime alone
     return found
 
 
@@ -781,10 +791,14 @@ def check_same(states: FileStates) -> None:
     now = states_of(states)
     for path, state in states.items():
         if now.get(path) != state:
-            raise InputError(
-                f"{path} was changed while it was read, so what was found in it cannot be trusted",
-                hint="wait until what writes it has come to its end, then try again",
-            )
+            raise changed_meanwhile(path)
+
+
+def changed_meanwhile(path: str) -> InputError:
+    return InputError(
+        f"{path} was changed while it was read, so what was found in it cannot be trusted",
+        hint="wait until what writes it has come to its end, then try again",
+    )
 
 
 def check_seen(shard: Any) -> None:
@@ -810,6 +824,8 @@ class FileMark(LightRecord):
     n_bytes: int = 0
     digest: str = ""
     """Of its first and its last bytes."""
+    host: str = field(default="", compare=False)
+    """Where it was looked at."""
 
 
 def marks_of(shards: Iterable[Any]) -> tuple[FileMark, ...]:
@@ -826,13 +842,13 @@ def mark_of(path: str) -> FileMark:
 
         with source_of(path).open() as remote:
             remote.read(1)
-        return FileMark(path)
+        return FileMark(path, host=node())
     with open_file(path) as file:
         digest = hashlib.sha256(file.read(MARK_BYTES))
         n_bytes = file.seek(0, 2)
         file.seek(max(0, n_bytes - MARK_BYTES))
         digest.update(file.read(MARK_BYTES))
-    return FileMark(path, n_bytes, digest.hexdigest())
+    return FileMark(path, n_bytes, digest.hexdigest(), node())
 
 
 @lru_cache(maxsize=8)
@@ -841,6 +857,8 @@ def check_once(marks: tuple[FileMark, ...]) -> None:
     try:
         check_files(marks)
     except InputError as error:
+        if all(mark.host == node() for mark in marks):
+            raise
         raise InputError(f"a worker on {node()} cannot read what it has to: {error.message}", hint=SAME_FILES) from None
 
 
@@ -848,6 +866,8 @@ def check_files(marks: Sequence[FileMark]) -> None:
     """Raise where a file cannot be opened, or is another one than where the job was begun."""
     for mark in marks:
         if mark_of(mark.path) != mark:
+            if mark.host == node():
+                raise changed_meanwhile(mark.path)
             raise InputError(f"{mark.path} is another file on {node()} than where the job was begun", hint=SAME_FILES)
 
 
@@ -870,12 +890,7 @@ def kept_name(options: ReadOptions, shard: Any) -> str:
     """Return what tells a shard from all others, and from what was in its place before."""
     how = asdict(options)
     if is_remote(shard.path):
-        from rankscope.io.source import source_of
-
-        file = source_of(shard.path)
-        remote = file.remote
-        version = f"{remote.name} {remote.size} {remote.etag or file.sha256()}" if remote else shard.path
-        return f"{type(shard).__name__} {version} {how}"
+        return f"{type(shard).__name__} {shown_url(shard.path)} {shard.version} {how}"
     path = Path(shard.path).absolute()
     state = path.stat()  # programs can set the mtime, but not the ctime
     version = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"

@@ -156,7 +156,7 @@ def wanted_frames(run: Run, query_ids: Sequence[str], policies: Policies, n_kept
     import polars as pl
 
     needed = [name for name in _FIELDS if name != "rank" or policies.ties == "given"]
-    wanted, names = list(query_ids), None
+    wanted, names = ids_in_frames(query_ids), None
     for frame in frames_of(run.source, needed):
         if not is_usual(frame, names):
             raise UnusualRowsError
@@ -258,7 +258,7 @@ def whole_lists(run: Run, query_ids: Sequence[str], policies: Policies) -> TopDo
 
 def chosen_queries(run: Run, query_ids: Sequence[str], policies: Policies) -> Run:
     """Return a run with the rows of some queries alone, where there is a fast way to tell."""
-    wanted = list(query_ids)
+    wanted = ids_in_frames(query_ids)
 
     def of_these(frame: Any) -> Any:
         return frame.filter(frame["query"].is_in(wanted))
@@ -312,6 +312,11 @@ def filtered_run(run: Run, query_ids: Sequence[str], policies: Policies, keep: C
     queries = chain.from_iterable(map(repeat, in_a_row["value"].to_list(), in_a_row["len"].to_list()))
     rows = RunRows(list(queries), frame["doc"].to_list(), frame["score"].to_numpy(), ranks)
     return Run(RowsSource(rows), name=run.name)
+
+
+def ids_in_frames(ids: Iterable[str]) -> list[str]:
+    """Return those of some ids that a frame can have: its texts are UTF-8, as ids in TREC text need not be."""
+    return [each for each in ids if each.encode("utf-8", "replace").decode() == each]
 
 
 def is_usual(frame: Any | None, names: Sequence[str] | None) -> bool:

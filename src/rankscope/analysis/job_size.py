@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from rankscope.align.sharded import MORE_BY, room_beside, table_share
-from rankscope.data.sharded import ShardedSource, ShardPlan, memory_for_parts, parts_needed
+from rankscope.data.sharded import ShardedSource, ShardPlan, is_stream, memory_for_parts, parts_needed
 from rankscope.data.sources import FileSource
 from rankscope.errors import DuplicateError, InputError, collect_notes
 from rankscope.evaluation import evaluate
@@ -127,6 +127,7 @@ class RowSample(Record):
 def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     """Tell what evaluating a run takes: a file, a folder, a pattern, or addresses of these."""
     limit = None if memory is None else memory_of(memory)
+    check_can_be_looked_at(run)
     paths = files_of(run) if is_many(run) else [run]
     files = [SizedFile(path, size_at(path), kind_of(path)) for path in paths]
     n_bytes = sum(file.size for file in files)
@@ -169,6 +170,13 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     )
 
 
+def check_can_be_looked_at(run: str) -> None:
+    """Refuse what can be read only once: who evaluates it would find nothing left, and a pipe may never begin."""
+    if is_stream(run):
+        what = "standard input" if run == "-" else f"{run}, a pipe or a device,"
+        raise InputError(f"{what} cannot be looked at beforehand: it can be read only once", hint="give a file")
+
+
 class SizedFile(Record):
     """One file of a run."""
 
@@ -195,7 +203,7 @@ def sample_of(file: SizedFile) -> RowSample:
         else:
             copy = Path(folder, "sample.trec")
             rows, n_stored, fetching = text_sample(source, copy)
-        firsts = dict(reversed(rows))
+        firsts = {query: doc for query, doc in reversed(rows) if query and doc}
         seconds, trouble = scoring_seconds(copy, firsts, file.path)
     queries = queries_in_turn(query for query, _ in rows)
     return RowSample(len(rows), n_stored, queries, fetching, seconds, trouble)
@@ -247,7 +255,7 @@ def readable(text: bytes) -> str:
 
 def scoring_seconds(path: Path, firsts: dict[str, str], where: str) -> tuple[float | None, str]:
     """Return how long it takes to score a sample, once its file is in memory, or which option it would need."""
-    qrels = {query: {doc: 1} for query, doc in firsts.items()}
+    qrels = {query: {doc: 1} for query, doc in firsts.items()} or {"-": {"-": 1}}  # of bad rows the run's error tells
     try:
         with collect_notes():
             return min(timed(qrels, path) for _ in range(2)), ""

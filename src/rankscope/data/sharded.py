@@ -23,7 +23,7 @@ from rankscope.io.limits import (
     out_of_memory,
 )
 from rankscope.io.memory import free_memory
-from rankscope.io.remote import RemoteFile
+from rankscope.io.remote import RemoteFile, has_changed, remote_file
 from rankscope.io.shards import (
     ByteRange,
     RowGroups,
@@ -279,6 +279,9 @@ class TablePart(TableSource, eq=False):
     first_row: int = 0
     """How many rows the file has before these."""
 
+    def read(self) -> RunRows:
+        return self.checked().rows
+
     def checked(self) -> RowsSource:
         """Return the same rows looked at one by one, where the kernel cannot read them: one may be malformed."""
         return checked_rows(self.original, self.path, self.options, self.first_row)
@@ -410,9 +413,9 @@ def checked_rows(frame: pl.DataFrame, path: str, options: ReadOptions, first_row
     from rankscope.io.source import FileReading
     from rankscope.io.table import RUN
 
-    reading = FileReading(path, io.BytesIO(), lenient=options.lenient)
+    reading = FileReading(path, io.BytesIO(), lenient=options.lenient, first_row=first_row)
     collected = collect_table(reading, RUN, frame)
-    bad = tuple(BadLine(each.path, each.line + first_row, each.text, each.problem) for each in reading.bad_lines)
+    bad = tuple(reading.bad_lines)
     if bad and not options.lenient:
         raise BadLinesError(bad, hint="every row needs query, doc, score; correct these, or skip them with --lenient")
     return CheckedRows(RUN.build(collected), bad)
@@ -442,6 +445,12 @@ def check_unchanged(shard: RowGroups | WholeFile) -> None:
         return
     with open_file(shard.path) as file:
         check_size(shard.path, file, shard.n_bytes)
+
+
+def check_version(shard: WholeFile, file: RemoteFile | None) -> None:
+    """Refuse a file elsewhere of which another version was listed; what is read after this is all of one version."""
+    if shard.version is not None and (file is None or file.version != shard.version):
+        raise has_changed(shard.path)
 
 
 def is_blank(shard: WholeFile) -> bool:
@@ -487,7 +496,7 @@ def source_parts(
         frames = [pl.read_parquet(path, glob=False) for path in shard.paths]
         # the files that rows were in may differ in their types of numbers, and in whether they have ranks
         yield table_part(pl.concat(frames, how="diagonal_relaxed"), shard.path, options)
-    elif shard.n_bytes != 0:
+    else:
         yield from file_parts(shard, options, piece_bytes=piece_bytes)
 
 
@@ -496,6 +505,9 @@ def file_parts(shard: WholeFile, options: ReadOptions, *, piece_bytes: int) -> I
     if is_blank(shard):
         return
     source = FileSource(shard.path, options)
+    check_version(shard, getattr(source.stored, "remote", None))
+    if shard.n_bytes == 0:
+        return
     text = source.text
     if text is None:
         yield source
@@ -552,6 +564,8 @@ class ShardedSource:
         """Return the same run, worked on in another way."""
         other = ShardedSource(self._address, self.options, shards=self.given, plan=plan)
         other.path, other.spool = self.path, self.spool
+        if "remote" in vars(self):
+            other.remote = self.remote
         return other
 
     @property
@@ -580,7 +594,20 @@ class ShardedSource:
         """The files that the run is made of."""
         if self.given is not None:
             return tuple(dict.fromkeys(shard.path for shard in self.given))
+        if is_remote(self._address):
+            return tuple(self.remote)
         return tuple(files_of(self._address)) if is_many(self._address) else (self._address,)
+
+    @cached_property
+    def remote(self) -> dict[str, RemoteFile]:
+        """Its files that are not here, as they were when they were first asked for; no other version is read."""
+        if self.given is None:
+            return remote_files(self._address) if is_remote(self._address) else {}
+        found = {path: remote_file(path) for path in self.files if is_remote(path)}
+        for shard in self.given:
+            if isinstance(shard, WholeFile) and shard.path in found:
+                check_version(shard, found[shard.path])
+        return found
 
     @cached_property
     def n_bytes(self) -> int:
@@ -590,18 +617,23 @@ class ShardedSource:
     def cut(self, target_bytes: int, *, table_share: float = 1.0) -> list[Shard]:
         """Return shards of about so many bytes of text; of tables, fewer rows, as each takes more memory."""
         if self.given is not None:
-            return list(self.given)
+            return [shard if isinstance(shard, ByteRange | RowGroups) else self.pinned(shard) for shard in self.given]
         shards: list[Shard] = []
         is_usual = self.options.format in (None, "trec", "parquet")
         for file in self.files:
             if is_remote(file):
-                shards.append(WholeFile(file))
+                shards.append(self.pinned(WholeFile(file)))
             elif file == "-" or not is_usual:
                 shards.append(WholeFile(file, None if file == "-" else size_at(file)))
             else:
                 size = size_at(file)
                 shards.extend(cut_file(file, size, target_bytes, table_share=table_share))
         return shards
+
+    def pinned(self, shard: WholeFile) -> WholeFile:
+        """Return a file with its version, where it is not here and none is known."""
+        known = shard.version is not None or not is_remote(shard.path)
+        return shard if known else replace(shard, version=self.remote[shard.path].version)
 
     def check_fits(self, shards: Sequence[Shard], room: int) -> None:
         """Refuse files that must be read as a whole and take more than the memory that is left."""
@@ -685,21 +717,24 @@ class ShardedSource:
 
         `files-etag:` says that the digests of an object store are among them, so that nothing had to be fetched.
         """
-        from rankscope.io.source import source_of
-
         if len(self.files) == 1 and not is_many(self._address):
-            return source_of(self.files[0]).sha256()
+            return self.digest_of(self.files[0])
         if self.given is None and is_remote(self._address):
-            return f"files-etag:{digest_of_files(map(remote_facts, remote_files(self._address)))}"
-        facts = ((os.path.basename(file), size_at(file), source_of(file).sha256()) for file in self.files)  # noqa: PTH119 (pathlib takes long to load)
+            return f"files-etag:{digest_of_files(map(remote_facts, self.remote.values()))}"
+        facts = ((os.path.basename(file), size_at(file), self.digest_of(file)) for file in self.files)  # noqa: PTH119 (pathlib takes long to load)
         return f"files:{digest_of_files(facts)}"
+
+    def digest_of(self, file: str) -> str:
+        """Return the SHA-256 of one of its files, of the version that is read."""
+        from rankscope.io.source import StoredFile, source_of
+
+        known = self.remote.get(file)
+        return (source_of(file) if known is None else StoredFile(file, remote=known)).sha256()
 
 
 def remote_facts(file: RemoteFile) -> tuple[str, int, str]:
     """Return the name, the size and the digest of a file of a store: its ETag, where it has one."""
-    from rankscope.io.source import source_of
-
-    return file.key.rpartition("/")[2], file.size, f"etag:{file.etag}" if file.etag else source_of(file.url).sha256()
+    return file.key.rpartition("/")[2], file.size, f"etag:{file.etag}" if file.etag else file.version
 
 
 def is_many_name(path: str) -> bool:

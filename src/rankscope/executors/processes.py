@@ -95,6 +95,11 @@ class Worker:
         self.function: bytes | None = None
         """What it was given last, which is sent once."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits for something to do."""
+        return self.is_ready and self.position is None
+
     def send(self, position: int, function: bytes, given: Any) -> None:
         """Give it an input; a worker that is gone is noticed when its answer is waited for."""
         self.position = position
@@ -162,7 +167,7 @@ class LocalProcesses:
         n_wanted = min(self.n_workers, len(waiting) + len(self.workers))
         self.workers += [Worker() for _ in range(n_wanted - len(self.workers))]
         for worker in self.workers:
-            if waiting and worker.is_ready and worker.position is None:
+            if waiting and worker.is_idle:
                 position = waiting.popleft()
                 worker.send(position, function, inputs[position])
 
@@ -194,7 +199,11 @@ class LocalProcesses:
     def _end(self, workers: Iterable[Worker]) -> None:
         ending = list(workers)
         for worker in ending:
-            worker.process.terminate()
+            if worker.is_idle:
+                worker.pipe.close()
+            else:
+                worker.process.terminate()
         for worker in ending:
             self.workers.remove(worker)
-            worker.end()
+            # an idle one ends by itself and gives back what it has, such as semaphores, of which Python would warn
+            worker.end(grace_s=GRACE_S if worker.is_idle else 0)

@@ -30,10 +30,15 @@ def address_in(path: str | os.PathLike[str]) -> str | None:
 
 
 def shown_url(path: str) -> str:
-    """Return an address as it may be seen and kept: without user, password, query and fragment; a path as it is."""
+    """Return an address as it may be seen and kept: without user, password, query and fragment; a path as it is.
+
+    Of one in which a user or password may go on behind a sign that ends it, only the scheme is shown.
+    """
     if not is_remote(path):
         return path
     scheme, _, rest = path.partition("://")
+    if may_be_torn(scheme, rest):
+        return f"{scheme.lower()}://…"
     place, mark, query = rest.partition("?")
     if scheme.lower() not in STORES:
         rest = place.partition("#")[0]
@@ -41,6 +46,25 @@ def shown_url(path: str) -> str:
         rest = place
     host, slash, key = rest.partition("/")
     return f"{scheme.lower()}://{host.rpartition('@')[2]}{slash}{key}"
+
+
+def may_be_torn(scheme: str, rest: str) -> bool:
+    """Tell whether what looks like a host and a path may be a password that has a slash in it, or ? or #."""
+    place = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
+    _, at, host = rest[:place].rpartition("@")
+    further = rest[place:]
+    if at and "@" in further.partition("?")[0].partition("#")[0]:
+        return True
+    return "@" in further and not is_host(host, is_bucket=scheme.lower() in STORES)
+
+
+def is_host(text: str, *, is_bucket: bool) -> bool:
+    """Tell whether a text is surely a bucket or a host, and no user or password."""
+    name, colon, port = text.partition(":")
+    is_name = bool(name) and all(letter.isalnum() or letter in ".-_" for letter in name)
+    if is_bucket:
+        return is_name and not colon
+    return is_name and ("." in name or name == "localhost") and (not colon or port.isdecimal())
 
 
 def shown_words(words: Iterable[str]) -> list[str]:

@@ -212,7 +212,8 @@ def without_bad_rows(reading: FileReading, kind: RowKind[Any], table: pl.DataFra
         row = table.row(place, named=True)
         lacking = next((role for role in ("query", "doc") if not row[role]), None)
         problem = f"the {lacking} id is missing" if lacking else kind.not_a_number(row[kind.value])
-        reading.reject(place + 1, f"row {place + 1}: {row}", problem)
+        line = reading.first_row + place + 1
+        reading.reject(line, f"row {line}: {row}", problem)
     return table.filter(is_good)
 
 

@@ -56,13 +56,25 @@ class RemoteFile(LightRecord):
     """Its sha256, once it has been read from start to end."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.content is not None:
+        if self.content is not None or self.etag is None:
             return remote_file, (self.url,)  # the copy belongs to this process
         return RemoteFile, (self.url, self.size, self.etag)
 
     @property
     def name(self) -> str:
         return shown_url(self.url)
+
+    @property
+    def version(self) -> str:
+        """What tells this version from others: its ETag, else its SHA-256; lists and answers may quote ETags or not."""
+        if self.etag is not None:
+            return self.etag.removeprefix("W/").strip('"')
+        if "sha256" not in self.digests:
+            import hashlib
+
+            with remote_open(self) as file:
+                self.digests["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+        return self.digests["sha256"]
 
     @property
     def key(self) -> str:

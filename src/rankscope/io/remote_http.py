@@ -48,7 +48,12 @@ class WebFiles:
             if size is None:
                 return downloaded(url, answer)
             head = body(answer, min(size, remote.HEAD_BYTES))
-            return RemoteFile(url, size, version_of(answer), head)
+            version = version_of(answer)
+        if version is None and len(head) < size:  # parts might be of different versions
+            with asked(url, {}) as whole:
+                check_status(url, whole)
+                return downloaded(url, whole)
+        return RemoteFile(url, size, version, head)
 
     def read(self, file: RemoteFile, start: int, end: int) -> bytes:
         headers = {"Range": f"bytes={start}-{end - 1}"}
@@ -122,7 +127,7 @@ def check_url(url: str) -> None:
     except ValueError:
         is_whole = False
     if not is_whole:
-        raise InputError(f"{shown_url(url)} is no address", hint=hint)
+        raise InputError(f"{shown_url(url)} is no address", hint=f"{hint}; in a password, / is written %2F")
     if parts.scheme.lower() == "http" and not is_loopback(str(parts.hostname)):
         raise InputError(f"{shown_url(url)} is not encrypted: what comes from it could be changed", hint="use https://")
 

@@ -146,7 +146,9 @@ class FsspecFiles:
     def files_below(self, url: str) -> Iterator[RemoteFile]:
         scheme, bucket, _ = parts_of(url)
         with errors_of_store(url):
-            found = self._system(url).find(url, detail=True)
+            system = self._system(url)
+            system.invalidate_cache()
+            found = system.find(url, detail=True)
         for path, info in found.items():
             key = (path.partition("://")[2] or path).lstrip("/")
             yield RemoteFile(f"{scheme}://{bucket}/{key.removeprefix(f'{bucket}/')}", info["size"], version_in(info))

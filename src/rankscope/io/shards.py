@@ -11,7 +11,7 @@ import glob
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from rankscope.errors import FormatError, InputError
 from rankscope.io.addresses import is_remote
@@ -68,6 +68,8 @@ class WholeFile(LightRecord):
     path: str
     n_bytes: int | None = None
     """Its size when it was listed."""
+    version: str | None = None
+    """What tells a file that is not on this machine from others in its place; another one is refused."""
     seen: FileSeen | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -130,7 +132,7 @@ def is_many(path: str) -> bool:
 def files_of(path: str) -> list[str]:
     """Return the files that a folder or a pattern stands for, by name, without hidden ones such as Spark's _SUCCESS."""
     if is_remote(path):
-        return [file.url for file in remote_files(path)]
+        return list(remote_files(path))
     if os.path.isdir(path):  # noqa: PTH112 (as above)
         found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]  # noqa: PTH118, PTH208 (as above)
         what = f"{path} is a folder without files"
@@ -145,10 +147,10 @@ def files_of(path: str) -> list[str]:
     return files
 
 
-def remote_files(path: str) -> list[RemoteFile]:
-    """Return the files that a prefix or a pattern of an object store stands for, as if they were in a folder here."""
+def remote_files(path: str) -> dict[str, RemoteFile]:
+    """Return the files of an address, which may be a prefix or a pattern of an object store, as if they were here."""
     if not (is_prefix(path) or is_pattern(path)):
-        return remote_list(path)
+        return {path: remote_file(path)}
     found = [
         file
         for file in remote_list(path)
@@ -160,11 +162,13 @@ def remote_files(path: str) -> list[RemoteFile]:
         raise InputError(
             f"there is no file of a run right below {path}", hint=f"{path.rstrip('/')}/** stands for files at any depth"
         )
-    return found
+    return {file.url: file if file.etag else remote_file(file.url) for file in found}
 
 
 def cut_run(path: str, n: int | None = None, *, target_rows: int = USUAL_ROWS) -> list[Shard]:
     """Cut a run into about so many shards, or into shards of about so many rows; no file is read as a whole for it."""
+    if is_remote(path):
+        return [WholeFile(url, file.size, file.version) for url, file in remote_files(path).items()]
     files = files_of(path) if is_many(path) else [path]
     sizes = [size_at(file) for file in files]
     target = target_rows * ROW_BYTES if n is None else max(1, -(-sum(map(text_size, files, sizes)) // n))
@@ -173,7 +177,7 @@ def cut_run(path: str, n: int | None = None, *, target_rows: int = USUAL_ROWS) -
 
 def text_size(path: str, size: int) -> int:
     """Return how many bytes a file has, or, as Parquet is cut by its rows, what these would have as text, about."""
-    if is_remote(path) or not is_parquet(path):
+    if not is_parquet(path):
         return size
     from rankscope.io.table_check import row_group_sizes
 
@@ -192,9 +196,7 @@ def size_at(path: str) -> int:
 
 def cut_file(path: str, size: int, target_bytes: int, *, table_share: float = 1.0) -> Iterator[Shard]:
     """Yield the shards of one file, each of about so many bytes of text; of a table, of this share of the rows."""
-    if is_remote(path):
-        yield WholeFile(path, size)
-    elif is_plain(path, "run"):
+    if is_plain(path, "run"):
         yield from cut_text(path, size, target_bytes)
     elif is_parquet(path):
         yield from cut_parquet(path, size, max(1, int(target_bytes * table_share) // ROW_BYTES))
@@ -254,7 +256,7 @@ def cut_parquet(path: str, size: int, target_rows: int) -> Iterator[Shard]:
         groups = row_group_sizes(file, name=path)
     start = n_rows = 0
     total = sum(groups)
-    queries = query_column(path)
+    queries = in_windows(query_column(path))
     for n_in_group in groups:
         if n_rows - start >= target_rows and n_rows > start:
             end = next_query_row(queries, n_rows, total)
@@ -289,15 +291,48 @@ def query_column(path: str) -> Callable[[int, int], pl.Series]:
     return read
 
 
+def in_windows(read: Callable[[int, int], pl.Series]) -> Callable[[int, int], pl.Series]:
+    """Return a function that reads the same, more than is asked for, and gives later what it has read before.
+
+    To read a few rows takes as long as a file has row groups, so that many small parts would take that many times.
+    """
+    first, known = 0, read(0, 0)
+
+    def read_ahead(start: int, n_rows: int) -> pl.Series:
+        nonlocal first, known
+        if not first <= start <= start + n_rows <= first + len(known):
+            first, known = start, read(start, max(n_rows, 2 * _LOOK_AHEAD_ROWS))
+        return known[start - first : start - first + n_rows]
+
+    return read_ahead
+
+
 def next_query_row(queries: Callable[[int, int], pl.Series], row: int, total: int) -> int:
-    """Return the first row, from this one on, whose query is not that of the row before."""
-    before = queries(row - 1, 1)[0]
+    """Return the first row, from this one on, whose query is not that of the rows before.
+
+    A row without a query is malformed: it goes with the rows before it.
+    """
+    before = last_query(queries, row)
     while row < total:
-        found = (queries(row, _LOOK_AHEAD_ROWS) != before).arg_true()
-        if len(found):
-            return row + int(found[0])
+        found = queries(row, min(_LOOK_AHEAD_ROWS, total - row))
+        changes = found.is_not_null() if before is None else (found != before).fill_null(value=False)
+        at = changes.arg_true()
+        if len(at):
+            return row + int(at[0])
         row += _LOOK_AHEAD_ROWS
     return total
+
+
+def last_query(queries: Callable[[int, int], pl.Series], row: int) -> Any:
+    """Return the query of the rows before this one; None where none of them has any."""
+    n_rows = 1
+    while row > 0:
+        start = max(0, row - n_rows)
+        known = queries(start, row - start).drop_nulls()
+        if len(known):
+            return known[-1]
+        row, n_rows = start, _LOOK_AHEAD_ROWS
+    return None
 
 
 def smaller_shards(shard: Shard, target_bytes: int) -> Iterator[Shard]:
@@ -329,6 +364,11 @@ def check_ends(shard: Shard) -> None:
         )
 
 
+def place_of(shard: Any) -> tuple[str, int]:
+    """Return where a shard stands among others: the name of its file, and where it begins there."""
+    return shard.path, getattr(shard, "start", 0)
+
+
 def check_listed_once(shards: Sequence[Shard]) -> None:
     """Refuse shards that have rows in common: their queries would count twice."""
     if not shards:
@@ -336,7 +376,7 @@ def check_listed_once(shards: Sequence[Shard]) -> None:
     for shard in shards:
         check_ends(shard)
     last: Shard | None = None
-    for shard in sorted(shards, key=lambda each: (each.path, getattr(each, "start", 0))):
+    for shard in sorted(shards, key=place_of):
         if last is not None and last.path == shard.path and getattr(last, "end", 0) >= 0:
             both_ranges = not isinstance(last, WholeFile) and type(last) is type(shard)
             if not both_ranges or shard.start < last.end:  # type: ignore[union-attr]

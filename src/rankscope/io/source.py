@@ -257,6 +257,7 @@ class FileReading:
         from_json: Callable[[Any], Iterator[Any]] | None = None,
         path: str | None = None,
         remote: RemoteFile | None = None,
+        first_row: int = 0,
         tick: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
@@ -275,6 +276,8 @@ class FileReading:
         """The file, where it is a plain one that can be read by its path."""
         self.remote = remote
         """The file, where it is a plain one that is not on this machine and can be read in parts."""
+        self.first_row = first_row
+        """How many rows the file has before those of a table that are read."""
         self.bad_lines: list[BadLine] = []
         self.n_ungraded = 0
         """Rows of qrels that name a doc and have no grade yet, as of docs that wait to be judged."""

@@ -75,7 +75,7 @@ def test_a_task_from_making_to_settled(clinic, rankscope, grades):
     shown = " ".join(rankscope("judge", "show", "1").out.split())
     assert "Settled: no grade of an open doc changes this." in shown
     made = rankscope("judge", "qrels", "t", "-o", "out.txt")
-    assert "24 docs, rule lower median, of 1 rater; they differed on 0" in made.out
+    assert "24 docs, rule lower median, of 1 rater\n" in made.out
     lines = (clinic / "out.txt").read_text().splitlines()
     assert len(lines) == 24
     assert sum(line.endswith(" 2") for line in lines) == 23
@@ -121,6 +121,21 @@ def test_two_raters_and_their_agreement_in_qrels(clinic, rankscope, grades):
     rows = list(csv.reader((clinic / "book.csv").read_text().splitlines()))
     assert rows[0] == ["query", "docid", "ann", "bo"]
     assert rows[1][2:] == ["1", "3"]
+
+
+def test_qrels_of_a_task_take_the_place_of_no_others_in_silence(clinic, rankscope, grades):
+    """Of 24 docs one is known before; two are graded, and the qrels hold these three."""
+    with open_store(clinic) as store:
+        before = store.qrels.add(rs.Qrels({"q00": {"y": 1}}), name="clinic")
+    create(rankscope, "--qrels", "clinic")
+    grades("2", "0")
+    made = rankscope("judge", "qrels", "t").out
+    assert re.match(r"qrels t \(\w+\): 3 docs \(2 graded here, 1 known before\), rule lower median, of 1 rater\n", made)
+    assert "is a collection" not in made
+    with open_store(clinic) as store:
+        assert store.qrels.find("clinic") == before
+    named = " ".join(rankscope("judge", "qrels", "t", "--name", "clinic").out.split())
+    assert "clinic is a collection: its pages use these labels from now on, in place of those before" in named
 
 
 def test_who_is_known_only_by_a_file_takes_no_docs_from_those_invited(clinic, rankscope, grades):

@@ -48,6 +48,7 @@ from rankscope.records import Record, to_json
 if TYPE_CHECKING:
     from rankscope.judging.records import Task, TaskRater
     from rankscope.store import Store
+    from rankscope.store.qrels import StoredQrels
 
 OWN_POOLS = ("top", "settle", "sample", "disagreements", "audit")
 EPILOG = """\
@@ -211,7 +212,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     more.add_argument("--kind", metavar="WORD", help="with import: judgments, table, quepid, export or qrels")
     more.add_argument("--to", metavar="WORD", help="with export: qrels, csv, jsonl or quepid")
-    more.add_argument("--name", metavar="NAME", help="with qrels: what they are called in the store")
+    more.add_argument("--name", metavar="NAME", help="with qrels: what they are called in the store (default: as the task)")
     more.add_argument("-o", "--output", metavar="FILE", help="with qrels, agreement, flags: write it to a file")
     more.add_argument("--details", action="store_true", help="with agreement and flags: all tables")
     options.add_format_option(parser, "text", "markdown", "html", "latex", "json")
@@ -693,10 +694,10 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
     stored = make(store, task, rule=args.rule, trusted=args.trusted, name=args.name)
     rows = store.qrels.judgments(stored).rows
     facts = stored.facts
-    show(
-        f"qrels {stored.name} ({stored.short}): {counted(len(rows), 'doc')}, rule {facts['rule']}, of "
-        f"{counted(facts['n_raters'], 'rater')}; they differed on {facts['n_disagreed']:,}"
-    )
+    show(qrels_words(stored, len(rows)))
+    if stored.name in store.runs.collections():
+        words = f"note: {stored.name} is a collection: its pages use these labels from now on, in place of those before"
+        show(*wrapped(f"{words}, until `rankscope run` keeps those of its project again"))
     if facts.get("n_untrusted"):
         trusted = args.trusted or task.plan.trusted
         show(f"  note: {trusted} did not grade {counted(facts['n_untrusted'], 'doc')}: lower median of the others")
@@ -715,6 +716,18 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
             f"  note: {n} of {of} have no doc in these qrels:",
             "  `compare` leaves them out, or with `--unjudged-queries zero` counts them as no difference",
         )
+
+
+def qrels_words(stored: StoredQrels, n_docs: int) -> str:
+    """Say what qrels of a task hold, and how many of their docs nobody graded in it."""
+    facts = stored.facts
+    known = f" ({n_docs - facts['n_known']:,} graded here, {facts['n_known']:,} known before)"
+    raters = counted(facts["n_raters"], "rater")
+    differed = f"; they differed on {facts['n_disagreed']:,}" if facts["n_raters"] > 1 else ""
+    return (
+        f"qrels {stored.name} ({stored.short}): {counted(n_docs, 'doc')}{known if facts['n_known'] else ''}, "
+        f"rule {facts['rule']}, of {raters}{differed}"
+    )
 
 
 def agreement(args: argparse.Namespace, store: Store) -> None:

@@ -336,9 +336,8 @@ def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
     ada.page.reload()
     ada.page.locator("#saved", has_text="Not saved: 1 press kept in this browser").wait_for()
     desk.store.tasks.reopen(task)
-    ada.page.reload()
-    ada.page.locator("#title:not(:empty)").wait_for()
-    ada.saved()
+    ada.saved()  # the page tries again by itself
+    ada.page.locator("#warning").wait_for(state="hidden")
     assert sorted(value[0] for value in ada.held[0].values()) == [2.0, 3.0]  # what was pressed meanwhile is not lost
     desk.store.raters.revoke(ada.rater.number)
     ada.press("3")
@@ -355,16 +354,23 @@ def test_a_grade_follows_the_guideline_that_the_page_showed(desk, invite):
     ada = invite(task)
     ada.page.locator("#title:not(:empty)").wait_for()
     change_guideline(desk.store, task, f"Look twice.\n\n{desk.store.tasks.guideline_text(task)}")
+    assert ada.page.locator("#changed").is_hidden()
     ada.press("2")
     ada.saved()
-    ada.page.reload()
-    ada.page.locator("#done", has_text="1").wait_for()
+    ada.page.locator("#changed", has_text="The guideline has changed").wait_for()
+    ada.press("1")
+    ada.saved()
+    ada.page.get_by_role("button", name="Show the new one").click()
+    ada.page.locator("#help[open]", has_text="Look twice.").wait_for()
+    ada.press("Escape")
+    ada.page.locator("#done", has_text="2").wait_for()
     ada.page.locator("#title:not(:empty)").wait_for()
     ada.press("1")
     ada.saved()
+    assert ada.page.locator("#changed").is_hidden()
     now = desk.store.tasks.get(task.number).guideline
     said = desk.store.judgments.list(COLLECTION, task=str(task.number))
-    assert [each.judgment.guideline for each in said] == [task.guideline, now]
+    assert [each.judgment.guideline for each in said] == [task.guideline, task.guideline, now]
 
 
 def test_large_counts_have_separators(desk, invite):

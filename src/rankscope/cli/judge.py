@@ -212,7 +212,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     more.add_argument("--kind", metavar="WORD", help="with import: judgments, table, quepid, export or qrels")
     more.add_argument("--to", metavar="WORD", help="with export: qrels, csv, jsonl or quepid")
-    more.add_argument("--name", metavar="NAME", help="with qrels: what they are called in the store (default: as the task)")
+    more.add_argument(
+        "--name", metavar="NAME", help="with qrels: what they are called in the store (default: as the task)"
+    )
     more.add_argument("-o", "--output", metavar="FILE", help="with qrels, agreement, flags: write it to a file")
     more.add_argument("--details", action="store_true", help="with agreement and flags: all tables")
     options.add_format_option(parser, "text", "markdown", "html", "latex", "json")

@@ -202,3 +202,5 @@ class SaveAnswer(Record, kw_only=True):
     choice: ChoiceState | None = None
     """What holds now, where a choice was saved."""
     preference: PreferenceState | None = None
+    guideline: str | None = None
+    """The sha256 of the text that holds in the task now, by which a page sees that it shows an older one."""

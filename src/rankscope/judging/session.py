@@ -293,8 +293,8 @@ class RaterSession:
         said, replaces = replace(said, purpose=purpose), checked_uuid(request.replaces)
         answer = self.store.saves.keep_judgment(said, rater=self.rater, replaces=replaces, remembered=remembered)
         if request.choice is not None:
-            return save_answer(answer, choice=choice_of(answer.value))
-        return save_answer(answer, doc=doc_state_of(answer.value))
+            return save_answer(answer, self.task, choice=choice_of(answer.value))
+        return save_answer(answer, self.task, doc=doc_state_of(answer.value))
 
     def save_preference(self, request: PreferenceRequest) -> SaveAnswer:
         """Keep which of two lists the rater finds better."""
@@ -321,7 +321,8 @@ class RaterSession:
         )
         answer = self.store.saves.keep_preference(said, rater=self.rater, replaces=checked_uuid(request.replaces))
         held = None if answer.value is None else from_builtins(Preference, answer.value)
-        return save_answer(answer, preference=preference_state_of(held, systems, request.left, request.right))
+        state = preference_state_of(held, systems, request.left, request.right)
+        return save_answer(answer, self.task, preference=state)
 
     def rename(self, name: str) -> TaskRater:
         """Give the rater the name that they wrote."""
@@ -638,13 +639,14 @@ def preference_state_of(held: Preference | None, systems: Sequence[str], left: i
 
 def save_answer(
     answer: StateAnswer,
+    task: Task,
     *,
     doc: DocState | None = None,
     choice: ChoiceState | None = None,
     preference: PreferenceState | None = None,
 ) -> SaveAnswer:
     if answer.outcome == "kept":
-        return SaveAnswer(status="ok", doc=doc, choice=choice, preference=preference)
+        return SaveAnswer(status="ok", doc=doc, choice=choice, preference=preference, guideline=task.guideline)
     return SaveAnswer(
         status="conflict" if answer.outcome == "conflict" else "refused",
         later=answer.outcome in ("stopped", "revoked"),
@@ -652,6 +654,7 @@ def save_answer(
         doc=doc,
         choice=choice,
         preference=preference,
+        guideline=task.guideline,
     )
 
 

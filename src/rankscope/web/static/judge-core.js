@@ -167,9 +167,11 @@ export class Outbox {
       this.heard.changed();
     }
     this.failures = 0;
+    this.blocked = "";
   }
 
   hear({ path, body, answer }, own) {
+    tellOfGuideline(answer.guideline);
     this.heard.taken({ path, body, answer, own });
     this.heard.changed();
   }
@@ -258,6 +260,38 @@ export function warn(words) {
   const place = $("warning");
   place.querySelector("span").textContent = words;
   place.hidden = false;
+}
+
+// What was so for a while goes away by itself, where nothing else was said meanwhile.
+export function unwarn(words) {
+  if ($("warning").querySelector("span").textContent === words) $("warning").hidden = true;
+}
+
+export const STOPPED = "The task is stopped: you can look at your answers, and new ones are not taken.";
+let blockedBefore = "";
+// Says why nothing is taken, and takes it back when something is.
+export function warnOfBlocked({ blocked }) {
+  if (blocked && blocked !== blockedBefore) warn(blocked);
+  if (!blocked) unwarn(blockedBefore);
+  blockedBefore = blocked;
+}
+
+// A page goes on with the text that it shows until the rater has the new one before them, on a page that is loaded anew.
+const SHOW_IT = "rankscope.guideline";
+function tellOfGuideline(now) {
+  if (now && now !== document.body.dataset.guideline) $("changed").hidden = false;
+}
+$("changed-show")?.addEventListener("click", () => {
+  try { sessionStorage.setItem(SHOW_IT, "1"); } catch { /* then it is behind Help */ }
+  location.reload();
+});
+export function showNewGuideline() {
+  try {
+    if (!sessionStorage.getItem(SHOW_IT)) return;
+    sessionStorage.removeItem(SHOW_IT);
+  } catch { return; }
+  $("guideline").open = true;
+  $("help").showModal();
 }
 
 // Keys are for the page, except in a field; a dialog that is closed by now has none.

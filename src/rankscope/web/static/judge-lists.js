@@ -1,5 +1,5 @@
 // The screen on which a rater sees whole lists side by side: flags, the one to choose, and which list is better.
-import { $, Outbox, Refused, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
+import { $, Outbox, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json", PREFER = "/judge/preference.json", NEAR = 2;
 const DEGREES = [-2, -1, 0, 1, 2];
@@ -142,6 +142,7 @@ function taken({ body, answer, own }) {
       warn("This query was judged in another window meanwhile. What is shown now is what is kept; judge it again if it is wrong.");
     }
   }
+  if (answer.status === "ok") unwarn(STOPPED);
   if (answer.status === "refused") {
     warn(`Not saved: ${answer.reason}`);
     if (items) restore(body);
@@ -351,13 +352,11 @@ function showEnd() {
   $("told").textContent = $("query").textContent;
 }
 
-let blockedBefore = "";
 function showSaved() {
   const said = outbox.words("press", "presses");
   if ($("saved").textContent !== said) $("saved").textContent = said;
   $("saved").classList.toggle("troubled", outbox.isTroubled);
-  if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
-  blockedBefore = outbox.blocked;
+  warnOfBlocked(outbox);
   if (isFinished) showEnd();
 }
 
@@ -458,7 +457,8 @@ async function begin(tries = 0) {
   }
   $("waiting").hidden = true;
   $("desk").hidden = false;
-  if (known.state === "stopped") warn("The task is stopped: you can look at your answers, and new ones are not taken.");
+  if (known.state === "stopped") warn(STOPPED);
+  showNewGuideline();
   showSaved();
   outbox.send();
   const first = items.findIndex(isOpen);

@@ -1,5 +1,5 @@
 // The screen on which a rater judges one doc at a time. Keys first; every press is kept at once, and sent when it can be.
-import { $, Outbox, Refused, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
+import { $, Outbox, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json";
 const NEAR = 3; // so many queries further on are loaded before they are needed, also for who loses the connection
@@ -110,6 +110,7 @@ function taken({ body, answer, own }) {
     if (answer.status === "conflict" && differs) warn(`This was judged in another window meanwhile, and that is what is kept: ${wordsOfState(answer.doc)}. Judge it again if it is wrong.`);
     if (answer.status === "conflict") forget(item);
   }
+  if (answer.status === "ok") unwarn(STOPPED);
   if (answer.status === "refused") {
     warn(`Not saved: ${answer.reason}`);
     restore(body.query);
@@ -318,14 +319,12 @@ function backButton() {
   return element("p", button);
 }
 
-let blockedBefore = "";
 function showSaved() {
   const place = $("saved");
   const said = outbox.words("press", "presses");
   if (place.textContent !== said) place.textContent = said;
   place.classList.toggle("troubled", outbox.isTroubled);
-  if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
-  blockedBefore = outbox.blocked;
+  warnOfBlocked(outbox);
   if (isFinished) showEnd();
 }
 
@@ -495,7 +494,8 @@ async function begin(tries = 0) {
   overlay();
   $("waiting").hidden = true;
   $("desk").hidden = false;
-  if (known.state === "stopped") warn("The task is stopped: you can look at your answers, and new ones are not taken.");
+  if (known.state === "stopped") warn(STOPPED);
+  showNewGuideline();
   showSaved();
   outbox.send();
   askSettling();

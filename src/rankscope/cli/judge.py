@@ -100,7 +100,8 @@ OF_ACTIONS: dict[str, tuple[str, ...]] = {
 
 LOOKING = ("list", "show", "agreement", "flags", "export")
 """The actions that only read."""
-WITH_FORMAT = ("list", "show", "agreement", "flags")
+FORMATS = ("text", "markdown", "html", "latex", "json")
+FORMATS_OF_ACTIONS = {"list": ("text", "json"), "show": ("text", "json"), "agreement": FORMATS, "flags": FORMATS}
 
 
 class ListedTask(Record):
@@ -217,7 +218,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     more.add_argument("-o", "--output", metavar="FILE", help="with qrels, agreement, flags: write it to a file")
     more.add_argument("--details", action="store_true", help="with agreement and flags: all tables")
-    options.add_format_option(parser, "text", "markdown", "html", "latex", "json")
+    options.add_format_option(parser, *FORMATS, only="of list and show text or json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -228,8 +229,7 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, name) not in (None, False) and args.action not in actions:
             flag = f"--{name.replace('_', '-')}"
             raise OptionError(f"{flag} does nothing with {args.action}", hint=f"it goes with {', '.join(actions)}")
-    if options.chosen_format(args) != "text" and args.action not in WITH_FORMAT:
-        raise OptionError(f"--format does nothing with {args.action}", hint=f"it goes with {', '.join(WITH_FORMAT)}")
+    check_format(args)
     check_output(args)
     if args.action == "grade" and args.names and looks_like_a_file(args.names[0]):
         grade_file(args)
@@ -244,6 +244,17 @@ def run(args: argparse.Namespace) -> int:
 def only_looks(args: argparse.Namespace) -> bool:
     """Tell whether an action keeps nothing, so that a store will do that may only be read."""
     return args.action in LOOKING or (args.action == "guideline" and len(args.names) < 2)
+
+
+def check_format(args: argparse.Namespace) -> None:
+    form = options.chosen_format(args)
+    if form in FORMATS_OF_ACTIONS.get(args.action, ("text",)):
+        return
+    others = ", ".join(action for action, formats in FORMATS_OF_ACTIONS.items() if form in formats)
+    if args.action not in FORMATS_OF_ACTIONS:
+        raise OptionError(f"--format does nothing with {args.action}", hint=f"--format {form} goes with {others}")
+    words = " or ".join(FORMATS_OF_ACTIONS[args.action])
+    raise OptionError(f"{args.action} writes {words}, not {form}", hint=f"--format {form} goes with {others}")
 
 
 def check_output(args: argparse.Namespace) -> None:

@@ -293,6 +293,25 @@ def test_undo_goes_back_step_by_step_on_one_doc(desk, invite):
     assert ada.held[0] == {}
 
 
+def test_undo_after_a_reload_of_the_same_tab(desk, invite):
+    task = add_task(desk.store, "undo after a reload", PAIRS)
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("b", "2", "1", "0")
+    ada.saved()
+    ada.page.reload()
+    ada.page.locator("#done", has_text="3").wait_for()
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("u", "u", "u")
+    ada.page.locator("#done", has_text="0").wait_for()
+    ada.press("u")
+    ada.saved()
+    ada.page.locator("#to-choose[aria-pressed=false]").wait_for()
+    assert ada.held == ({}, {})
+    ada.press("u")
+    ada.page.locator("#toast", has_text="There is nothing to undo").wait_for()
+
+
 @pytest.mark.parametrize("missing", ["**/judge/query.json*", "**/judge/query.json?query=q3"])
 def test_a_doc_that_has_not_come_cannot_be_judged(desk, invite, missing):
     """Neither where no doc has come, nor where one stood on the screen before."""

@@ -205,6 +205,43 @@ export class Watch {
   get seconds() { return Math.round((this.past + (this.since === null ? 0 : performance.now() - this.since)) / 100) / 10; }
 }
 
+// What can be undone in this tab, the last step at the end; a reload keeps it.
+const UNDO = "rankscope.undo.", MOST_STEPS = 500;
+const undoKey = () => UNDO + document.body.dataset.rater;
+
+export class Past {
+  constructor() {
+    try { this.steps = JSON.parse(sessionStorage.getItem(undoKey())) ?? []; } catch { this.steps = []; }
+  }
+  keep() {
+    try { sessionStorage.setItem(undoKey(), JSON.stringify(this.steps.slice(-MOST_STEPS))); } catch { /* a reload forgets it */ }
+  }
+  add(step) { this.steps.push(step); this.keep(); }
+  take() {
+    const last = this.steps.pop();
+    this.keep();
+    return last;
+  }
+  drop(wanted) { this.steps = this.steps.filter((step) => !wanted(step)); this.keep(); }
+  // What held before a step that is undone holds again, under a new uuid.
+  renew(old, now) {
+    for (const step of this.steps) if (old && step.made === old) step.made = now;
+    this.keep();
+  }
+}
+
+function forgetSteps({ own }) {
+  try {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(UNDO) && (own || key !== undoKey())) sessionStorage.removeItem(key);
+  } catch { /* a browser that keeps nothing */ }
+}
+
+// One after another: a step may have to wait for what it takes back.
+export function inTurn(act) {
+  let last = Promise.resolve();
+  return () => { last = last.catch(() => {}).then(act); };
+}
+
 // What a rater sees, kept in this browser for a reload without a connection; that of no other rater is left there.
 // Browsers allow it on https and on this machine alone: elsewhere a reload needs the connection.
 const KEPT = "rankscope-judged";
@@ -225,6 +262,7 @@ export async function keepScreen(content) {
 }
 
 export async function forgetScreens({ own }) {
+  forgetSteps({ own });
   if (typeof caches === "undefined") return;
   try {
     const cache = await caches.open(KEPT);

@@ -1,10 +1,10 @@
 // The screen on which a rater judges one doc at a time. Keys first; every press is kept at once, and sent when it can be.
-import { $, Outbox, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
+import { $, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json";
 const NEAR = 3; // so many queries further on are loaded before they are needed, also for who loses the connection
 let known, items, at = 0, words = new Set(), isFinished = false;
-const views = new Map(), loading = new Map(), choices = new Map(), past = [], paces = [];
+const views = new Map(), loading = new Map(), choices = new Map(), past = new Past(), paces = [];
 const watch = new Watch();
 const outbox = new Outbox(document.body.dataset.rater, { taken, changed: showSaved });
 
@@ -41,7 +41,7 @@ function isHere() {
 function change(item, now, { undoing = false } = {}) {
   const before = item.state;
   const state = { ...now, uuid: uuid() };
-  if (!undoing) past.push({ item, before, made: state.uuid });
+  if (!undoing) past.add({ id: idOf(item), before, made: state.uuid });
   const isEmpty = !isDone(state) && !state.flag && !state.note;
   const { query, doc, again } = item;
   put(SAVE, {
@@ -57,7 +57,7 @@ function change(item, now, { undoing = false } = {}) {
 function choose(item, doc, { undoing = false } = {}) {
   const before = choices.get(item.query) ?? { uuid: null, doc: null };
   const made = uuid();
-  if (!undoing) past.push({ item, choice: before, made });
+  if (!undoing) past.add({ id: idOf(item), choice: before, made });
   put(SAVE, { uuid: made, query: item.query, doc: doc ?? before.doc, choice: doc !== null, replaces: before.uuid });
   choices.set(item.query, { uuid: made, doc });
 }
@@ -78,22 +78,28 @@ function toggleChoice() {
   show();
 }
 
-function undo() {
-  const last = past.pop();
+const undo = inTurn(async () => {
+  const isThere = ({ id }) => items.some((item) => idOf(item) === id); // else it has gone to another rater
+  past.drop((step) => !isThere(step));
+  const last = past.take();
   if (!last) return say("There is nothing to undo");
-  at = items.indexOf(last.item);
-  isFinished = false;
-  const before = last.choice ?? last.before, now = () => (last.choice ? choices.get(last.item.query) : last.item.state).uuid;
-  if (now() !== last.made) { // only what was said here is taken back
-    warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
-    return open(at);
+  const item = items.find((one) => idOf(one) === last.id);
+  if (last.choice && !choices.has(item.query)) await load(item.query).catch(() => {});
+  if (last.choice && !choices.has(item.query)) {
+    past.add(last);
+    return say("Offline: this can be undone with the connection");
   }
-  if (last.choice) choose(last.item, before.doc, { undoing: true });
-  else change(last.item, before, { undoing: true });
-  for (const one of past) if (before.uuid && one.made === before.uuid) one.made = now(); // it holds again, under a new uuid
-  say("Undone");
-  open(at);
-}
+  const before = last.choice ?? last.before, now = () => (last.choice ? choices.get(item.query) : item.state)?.uuid;
+  const isOurs = now() === last.made; // only what was said here is taken back
+  if (!isOurs) warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
+  else if (last.choice) choose(item, before.doc, { undoing: true });
+  else change(item, before, { undoing: true });
+  if (isOurs) {
+    past.renew(before.uuid, now());
+    say("Undone");
+  }
+  open(items.indexOf(item));
+});
 
 // What the server said to an answer, of this tab or of another one
 // What another window has sent may still stand in the storage of this one: that it was removed is heard of later.
@@ -125,7 +131,7 @@ async function restore(query) {
   if (!stored) return;
   const states = new Map(stored.items.map((item) => [idOf(item), item.state]));
   for (const item of items) item.state = states.get(idOf(item)) ?? item.state;
-  past.length = 0;
+  past.drop(() => true);
   views.delete(query);
   overlay();
   const first = items.findIndex(isOpen);
@@ -133,7 +139,7 @@ async function restore(query) {
 }
 
 const waits = (wanted) => outbox.entries().some(([, { body }]) => wanted(body));
-const forget = (item) => past.splice(0, past.length, ...past.filter((one) => one.item !== item));
+const forget = (item) => past.drop(({ id }) => id === idOf(item));
 
 function wordsOfState({ grade: value, cannot_tell, flag, note }) {
   const said = [];

@@ -137,7 +137,7 @@ class QueryView(Record, kw_only=True):
     again: bool = False
     """In `lists`: whether it is shown a second time, with sides swapped."""
     preferences: tuple[PreferenceState, ...] = ()
-    """One for every two lists."""
+    """One for every two lists that differ."""
 
 
 class SaveRequest(Options):

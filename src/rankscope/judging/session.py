@@ -230,7 +230,7 @@ class RaterSession:
             choice=said.choice(query),
             lists=lists,
             again=again and self._shows_lists,
-            preferences=said.preferences_of(query, again=again) if self._shows_lists else (),
+            preferences=said.preferences_of(query, lists, again=again) if self._shows_lists else (),
         )
 
     def _doc_view(self, item: TaskItem, doc: StoredDoc, said: SaidByRater, *, again: bool) -> DocView:
@@ -548,13 +548,15 @@ class SaidByRater:
         taken = [seconds for seconds in known if seconds is not None]
         return median(taken) if taken else None
 
-    def preferences_of(self, query: str, *, again: bool) -> tuple[PreferenceState, ...]:
-        """Return what is said of every two lists of a query, as they stand on the screen."""
+    def preferences_of(self, query: str, lists: Sequence[ScreenList], *, again: bool) -> tuple[PreferenceState, ...]:
+        """Return what is said of every two lists of a query that differ, as they stand on the screen."""
         systems = self.session.screen(query, again=again)
         held = self.held_preferences(again=again)
+        places = list(combinations(range(len(systems)), 2))
+        differ = [(left, right) for left, right in places if lists[left].docs != lists[right].docs]
         return tuple(
             preference_state_of(held.get((query, *sorted((systems[left], systems[right])))), systems, left, right)
-            for left, right in combinations(range(len(systems)), 2)
+            for left, right in differ or places
         )
 
     def held_preferences(self, *, again: bool) -> dict[tuple[str, ...], Preference]:

@@ -305,7 +305,7 @@ function row(id, place, rank, words) {
   const doc = docOf(view, id) ?? { doc: id, title: "", text: "", fields: {}, links: [], state: { flag: false, note: "" } };
   const inLists = view.lists.filter(({ docs }) => docs.includes(id)).length;
   const chosen = view.choice.doc === id, title = visible(doc.title || id);
-  const about = [element("b", marked(doc.title || id, words), { dir: "auto" })];
+  const about = [element("b", marked(doc.title || id, words), { class: "title", dir: "auto" })];
   if (inLists > 1) about.push(" ", element("span", view.lists.length === 2 ? "in both" : `in ${inLists} lists`, { class: "tag" }));
   const fields = Object.entries(doc.fields).filter(([, value]) => typeof value !== "object" && !doc.links.includes(value)).slice(0, 4);
   if (fields.length) about.push(element("p", fields.map(([name, value]) => `${visible(name)}: ${visible(value)}`).join(" · "), { class: "small dim", dir: "auto" }));

@@ -267,9 +267,10 @@ def test_answers_to_docs_that_come_twice_are_not_called_docs(clinic, rankscope, 
 
 def test_who_has_nothing_left_is_told_so_once(clinic, rankscope, grades):
     create(rankscope, "--overlap", "2")
-    done = grades(*["1"] * 24).out.splitlines()[-1]
-    assert done.startswith("24 of 24 docs judged. At most 24 more judgments")
-    assert done.endswith("Nothing of that is left for you.")
+    lines = grades(*["1"] * 24).out.splitlines()
+    assert lines[-2].startswith("24 of 24 docs judged. At most 24 more judgments")
+    assert " ".join(lines[-2:]).endswith("Nothing of that is left for you.")
+    assert len(lines[-2]) <= 80
     nothing = grades("e").out
     assert nothing.count("24 of 24 docs judged") == 1
     shown = " ".join(rankscope("judge", "show", "t").out.split())
@@ -320,6 +321,29 @@ def test_invitations_stop_extend_and_revoke(clinic, rankscope, grades):
     assert "0 docs added, 3 raters for each doc" in rankscope("judge", "extend", "t", "--overlap", "3").out
     (clinic / "more.csv").write_text("query,doc\nq00,x\n")
     assert "1 doc added" in rankscope("judge", "extend", "t", "--file", "more.csv").out
+
+
+def test_a_revoked_rater_counts_in_the_list_where_something_was_judged(clinic, rankscope, grades):
+    create(rankscope)
+    grades("1")
+    rankscope("judge", "invite", "t", "Bo", "Cy")
+    rankscope("judge", "revoke", "t", "ann", "Cy")
+    assert "1 of 24 docs judged, 2 raters, 1 of them revoked, open" in rankscope("judge", "list").out
+    (task,) = json.loads(rankscope("judge", "list", "--format", "json").out)
+    assert (task["raters"], task["revoked"]) == (2, 1)
+
+
+def test_what_was_added_to_a_random_sample_is_not_called_drawn(clinic, rankscope):
+    """Two runs have x, y and x, z of twelve queries: 36 docs, of which 5 are drawn. Of y and z, 24 docs can move P@2."""
+    rankscope("judge", "create", "t", "old", "new", "-m", "P@2", "--pool", "sample", "--size", "5")
+    assert "pool sample, 1 rater" in rankscope("judge", "show", "t").out
+    added = int(re.search(r"t: (\d+) docs added", rankscope("judge", "extend", "t", "--settle").out)[1])
+    assert 24 - 5 <= added <= 24
+    assert f"pool sample and {added} docs added since, 1 rater" in rankscope("judge", "show", "t").out
+    rankscope("judge", "extend", "t", "--size", "7")
+    assert re.search(
+        rf"pool sample and ({added}|{added - 1}|{added - 2}) docs added", rankscope("judge", "show", "t").out
+    )
 
 
 def test_docs_outside_a_task_are_said_and_added(clinic, rankscope):
@@ -446,7 +470,7 @@ def test_lists_get_no_grades_and_settle_nothing(clinic, rankscope):
 
 
 def test_large_numbers_have_separators():
-    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 1203, 1001, 2, 3, "2026-01-01")
+    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 1203, 1001, 2, 3, 0, "2026-01-01")
     assert judged_words(many) == "1,203 of 1,406 docs judged (1,001 by 2 raters)"
 
 
@@ -577,6 +601,17 @@ def test_keys_of_scales_without_single_digits():
     labels = [GradeLabel(grade, "x") for grade in (0.0, 0.5, 10.0)]
     assert keys_of(labels) == {"1": 0.0, "2": 0.5, "3": 10.0}
     assert keys_of([GradeLabel(grade, "x") for grade in (0.0, 1.0)]) == {"0": 0.0, "1": 1.0}
+
+
+def test_the_first_line_in_a_terminal_names_the_keys(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("query,doc,grade\nq1,d1,\n")
+    grading = Grading(FileDesk(path))
+    first, *others = grading.start()
+    assert first == "keys: 0 1 2 3 grade, x flag, b choose, ? cannot tell, u undo, m all keys, e end"
+    assert others == list(grading.screen())
+    list(grading.press("2"))
+    assert list(Grading(FileDesk(path)).start()) == ["1 of 1 doc judged"], "no key grades where nothing is left"
 
 
 def test_what_would_command_a_terminal_is_seen(tmp_path):

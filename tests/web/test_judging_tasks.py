@@ -18,7 +18,7 @@ from rankscope.data.judgments import JudgmentSource, SingleJudgment, with_uuid
 from rankscope.data.tasks import Preference, TaskPlan
 from rankscope.judging.labels import make_qrels
 from rankscope.judging.session import SaveRequest, open_session
-from rankscope.judging.tasks import create_task
+from rankscope.judging.tasks import create_task, extend_task
 from rankscope.store import open_store
 from rankscope.web.library import Library
 from rankscope.web.markdown import MarkdownSpan, markdown_blocks
@@ -385,6 +385,9 @@ def test_what_cannot_be_extended_is_said_and_a_sample_grows(desk):
         assert (answer.status, words in answer.data.decode()) == (400, True), (wrong, words)
     assert send(desk, "/judge/extend", task=task.number, size=4).status == 303
     assert len(desk.store.tasks.items(desk.store.tasks.get("sampled"))) == 4
+    assert "added since" not in desk.get(f"/judge/show?task={task.number}").data.decode()
+    extend_task(desk.store, desk.store.tasks.get("sampled"), pairs=[("q1", "not drawn")])
+    assert ", and 1 doc added since: 5 docs" in desk.get(f"/judge/show?task={task.number}").data.decode()
 
 
 def test_a_revoked_link_sets_no_cookie_and_leads_nowhere(desk):

@@ -121,6 +121,9 @@ class ListedTask(Record):
     """Of these, docs that as many raters have judged as are to judge each one."""
     overlap: int
     raters: int
+    """Those who are revoked count where they have judged a doc."""
+    revoked: int
+    """How many of the raters are revoked."""
     created: str
 
 
@@ -393,15 +396,12 @@ def getpass_user() -> str:
         return ""
 
 
-def judged_items(store: Store, task: Task) -> list[tuple[str, str]]:
+def listed(store: Store, task: Task) -> ListedTask:
     from rankscope.judging.left_to_judge import judged_by
 
-    return [(query, doc) for query, doc, _ in judged_by(store, task)]
-
-
-def listed(store: Store, task: Task) -> ListedTask:
-    judged, items = Counter(judged_items(store, task)), store.tasks.items(task)
-    raters = [rater for rater in store.raters.list(task) if rater.revoked is None]
+    said, items = judged_by(store, task), store.tasks.items(task)
+    judged, by = Counter((query, doc) for query, doc, _ in said), {rater for *_, rater in said}
+    raters = [rater for rater in store.raters.list(task) if rater.revoked is None or rater.key in by]
     return ListedTask(
         number=task.number,
         name=task.name,
@@ -414,6 +414,7 @@ def listed(store: Store, task: Task) -> ListedTask:
         finished=sum(n >= task.plan.overlap for n in judged.values()),
         overlap=task.plan.overlap,
         raters=len(raters),
+        revoked=sum(rater.revoked is not None for rater in raters),
         created=task.created,
     )
 
@@ -425,6 +426,8 @@ def judged_words(each: ListedTask) -> str:
 
 
 def list_tasks(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.left_to_judge import raters_words
+
     tasks = [listed(store, task) for task in store.tasks.list()]
     if options.chosen_format(args) == "json":
         print(to_json(tasks))
@@ -432,11 +435,13 @@ def list_tasks(args: argparse.Namespace, store: Store) -> None:
     if not tasks:
         show("there are no tasks; `rankscope judge create NAME RUN...` makes the first one")
     for each in tasks:
-        show(f"{each.number}  {each.name}: {judged_words(each)}, {counted(each.raters, 'rater')}, {each.state}")
+        raters = raters_words(each.raters, each.revoked)
+        show(f"{each.number}  {each.name}: {judged_words(each)}, {raters}, {each.state}")
 
 
 def show_task(args: argparse.Namespace, store: Store) -> None:
     from rankscope.judging.left_to_judge import judged_by, nobody_words
+    from rankscope.judging.pools import n_added
     from rankscope.judging.settling import settling_of
 
     task = task_of(args, store)
@@ -471,10 +476,12 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
         print(to_json(shown))
         return
     each = shown.task
+    n_more = n_added(store, task)
+    added = f" and {counted(n_more, 'doc')} added since" if n_more else ""
     blind, in_lists = "blind" if task.plan.blind else "with systems and ranks", task.plan.mode == "lists"
     show(
         f"task {each.number}, {each.name}: {judged_words(each)}, {each.state}",
-        f"  {', '.join(task.plan.systems) or 'docs of a list'}; pool {each.pool}, "
+        f"  {', '.join(task.plan.systems) or 'docs of a list'}; pool {each.pool}{added}, "
         f"{counted(task.plan.overlap, 'rater')} for each {'query' if in_lists else 'doc'}, {blind}"
         f"{'' if in_lists else f', rule {task.plan.rule}'}",
         *(rater_line(rater) for rater in raters),

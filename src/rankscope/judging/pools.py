@@ -13,7 +13,7 @@ from rankscope.data.run import Run
 from rankscope.errors import OptionError, UnknownNameError
 from rankscope.io.ids import byte_order
 from rankscope.judging.queue import unit_hash
-from rankscope.judging.records import TaskItem, TaskPlan
+from rankscope.judging.records import Task, TaskItem, TaskPlan
 from rankscope.judging.worst_case import asked_of, common_queries
 from rankscope.measures.parse import parse_measure
 from rankscope.records import Record, replace
@@ -159,6 +159,16 @@ def n_known(store: Store, plan: TaskPlan) -> int:
     people = labels_of(store, plan.qrels)
     lists = lists_of(store, runs_of(store, plan.runs), plan.systems, plan.k)
     return sum(item.doc in people.get(item.query, {}) for item in pooled(lists))
+
+
+def n_added(store: Store, task: Task) -> int:
+    """Return how many docs of a random sample were not drawn for it, and were added since."""
+    plan = task.plan
+    if plan.pool != "sample" or plan.mode == "lists":
+        return 0
+    lists = lists_of(store, runs_of(store, plan.runs), plan.systems, plan.k)
+    drawn = {(item.query, item.doc) for item in pool_of(plan, lists, KnownLabels(store, plan))}
+    return sum(item.gold is None and (item.query, item.doc) not in drawn for item in store.tasks.items(task))
 
 
 def pool_of(plan: TaskPlan, lists: Lists, known: KnownLabels) -> list[TaskItem]:

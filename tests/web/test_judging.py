@@ -9,6 +9,7 @@ from running import TOKEN, Server
 from test_every_page import SERIOUS
 
 from rankscope.data.tasks import TaskPlan
+from rankscope.judging.guidelines import DEFAULT_GUIDELINE
 from rankscope.judging.tasks import change_guideline, create_task
 from rankscope.store import StoredDoc, StoredQuery
 from rankscope.web.library import Library
@@ -392,6 +393,24 @@ def test_a_grade_follows_the_guideline_that_the_page_showed(desk, invite):
     assert [each.judgment.guideline for each in said] == [task.guideline, task.guideline, now]
 
 
+def test_a_long_label_leaves_room_for_its_example(desk, invite):
+    text = DEFAULT_GUIDELINE.replace("2 Relevant: helps, in part", "2 Relevant, in part, to most people: a page on it")
+    assert text != DEFAULT_GUIDELINE
+    task = add_task(desk.store, "long label", PAIRS)
+    change_guideline(desk.store, task, text)
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    button = ada.page.locator(".gb[data-grade='2']")
+    box = button.bounding_box()
+    for part in ("b", "small"):
+        words = button.locator(part)
+        inner = words.bounding_box()
+        assert inner["y"] + inner["height"] <= box["y"] + box["height"]
+        assert words.evaluate("(each) => each.scrollHeight <= each.clientHeight + 1"), part
+    assert button.locator("small").inner_text() == "a page on it"
+    assert button.get_attribute("title") == "Relevant, in part, to most people: a page on it"
+
+
 def test_large_counts_have_separators(desk, invite):
     task = add_task(desk.store, "large", [("q1", f"x{i}") for i in range(1200)])
     ada = invite(task)
@@ -461,7 +480,8 @@ def test_an_older_answer_says_that_it_is_and_is_asked_for_again(desk, invite):
     ada.page.route("**/judge/settling.json", settling)
     ada.press(*"2" * n)
     ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
-    ada.page.locator("#settle-line", has_text="At most 1 more. (being worked out again)").wait_for()
+    left = re.compile("^Nothing is left for you. What is left for others is being worked out.$")
+    ada.page.locator("#settle-line", has_text=left).wait_for()  # and no number that is not about them
     ada.page.locator("#settle-line", has_text=re.compile("^It is settled.$")).wait_for()
     assert said[-3:] == ["At most 1 more.", "At most 1 more.", "It is settled."]
 

@@ -636,6 +636,16 @@ def ask_once(server, token):
     return urllib3.request("GET", server.url + "/judge/settling.json", headers=headers, retries=False).status
 
 
+@pytest.mark.parametrize("blind", [True, False])
+def test_that_names_stay_hidden_is_said_where_it_is_so(desk, blind):
+    plan = TaskPlan(k=1, measure="P@1", repeat_share=0.0, blind=blind)
+    task = create_task(desk.store, f"hidden {blind}", plan, runs=list(LISTS))
+    _, token = desk.store.raters.invite(task, name="Ann")
+    page = desk.ask("GET", "/judge/task", Authorization=f"Bearer {token}").data.decode()
+    assert ("Systems are compared; their names stay hidden." in page) == blind
+    assert ("Systems are compared." in page) == (not blind)
+
+
 def test_raters_behind_one_address_are_counted_one_by_one(tmp_path):
     store = fill(tmp_path)
     task = add_task(store, "team", PAIRS)
@@ -771,6 +781,10 @@ def test_no_label_of_a_forest_is_cut_and_a_quick_pace_has_a_decimal(chromium, de
     wide = "(names) => names.map((name) => name.scrollWidth - name.clientWidth)"
     assert max(names.evaluate_all(wide)) <= 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto(f"/judge/show?task={task.number}")
+    assert page.locator("td[data-of=pace]").all_inner_texts() == ["0.2 s", "0.2 s"]
+    of_task = page.locator("code .one-line", has_text=f"--task {task.number}")
+    assert of_task.evaluate("(each) => each.getClientRects().length") == 1
     page.goto(f"/judge/start?invite={token}")
     page.locator("#pace", has_text="0.2 s a doc").wait_for(state="attached")
     context.close()

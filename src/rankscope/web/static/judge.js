@@ -354,8 +354,10 @@ function askSettling(wait = isFinished ? 300 : 1500) {
 function showSettling() {
   const { line, newer } = settled, isOld = newer || (isFinished && isOlder);
   // who is done cannot do what is left: it is for others
-  const mine = isFinished && items.length && !isOld && !line.startsWith("It is settled") ? " Nothing of that is left for you." : "";
-  $("settle-line").textContent = line && `${line}${isOld ? " (being worked out again)" : mine}`;
+  const isDone_ = isFinished && items.length > 0;
+  const mine = isDone_ && !isOld && !line.startsWith("It is settled") ? " Nothing of that is left for you." : "";
+  const old = isDone_ ? "Nothing is left for you. What is left for others is being worked out." : `${line} (being worked out again)`;
+  $("settle-line").textContent = line && (isOld ? old : `${line}${mine}`);
   $("settle").hidden = !line;
 }
 

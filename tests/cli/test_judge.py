@@ -75,7 +75,7 @@ def test_a_task_from_making_to_settled(clinic, rankscope, grades):
     shown = " ".join(rankscope("judge", "show", "1").out.split())
     assert "Settled: no grade of an open doc changes this." in shown
     made = rankscope("judge", "qrels", "t", "-o", "out.txt")
-    assert "24 docs, rule lower median, of 1 rater; they differed on 0" in made.out
+    assert "24 docs, rule lower median, of 1 rater\n" in made.out
     lines = (clinic / "out.txt").read_text().splitlines()
     assert len(lines) == 24
     assert sum(line.endswith(" 2") for line in lines) == 23
@@ -121,6 +121,21 @@ def test_two_raters_and_their_agreement_in_qrels(clinic, rankscope, grades):
     rows = list(csv.reader((clinic / "book.csv").read_text().splitlines()))
     assert rows[0] == ["query", "docid", "ann", "bo"]
     assert rows[1][2:] == ["1", "3"]
+
+
+def test_qrels_of_a_task_take_the_place_of_no_others_in_silence(clinic, rankscope, grades):
+    """Of 24 docs one is known before; two are graded, and the qrels hold these three."""
+    with open_store(clinic) as store:
+        before = store.qrels.add(rs.Qrels({"q00": {"y": 1}}), name="clinic")
+    create(rankscope, "--qrels", "clinic")
+    grades("2", "0")
+    made = rankscope("judge", "qrels", "t").out
+    assert re.match(r"qrels t \(\w+\): 3 docs \(2 graded here, 1 known before\), rule lower median, of 1 rater\n", made)
+    assert "is a collection" not in made
+    with open_store(clinic) as store:
+        assert store.qrels.find("clinic") == before
+    named = " ".join(rankscope("judge", "qrels", "t", "--name", "clinic").out.split())
+    assert "clinic is a collection: its pages use these labels from now on, in place of those before" in named
 
 
 def test_who_is_known_only_by_a_file_takes_no_docs_from_those_invited(clinic, rankscope, grades):
@@ -252,9 +267,10 @@ def test_answers_to_docs_that_come_twice_are_not_called_docs(clinic, rankscope, 
 
 def test_who_has_nothing_left_is_told_so_once(clinic, rankscope, grades):
     create(rankscope, "--overlap", "2")
-    done = grades(*["1"] * 24).out.splitlines()[-1]
-    assert done.startswith("24 of 24 docs judged. At most 24 more judgments")
-    assert done.endswith("Nothing of that is left for you.")
+    lines = grades(*["1"] * 24).out.splitlines()
+    assert lines[-2].startswith("24 of 24 docs judged. At most 24 more judgments")
+    assert " ".join(lines[-2:]).endswith("Nothing of that is left for you.")
+    assert len(lines[-2]) <= 80
     nothing = grades("e").out
     assert nothing.count("24 of 24 docs judged") == 1
     shown = " ".join(rankscope("judge", "show", "t").out.split())
@@ -305,6 +321,29 @@ def test_invitations_stop_extend_and_revoke(clinic, rankscope, grades):
     assert "0 docs added, 3 raters for each doc" in rankscope("judge", "extend", "t", "--overlap", "3").out
     (clinic / "more.csv").write_text("query,doc\nq00,x\n")
     assert "1 doc added" in rankscope("judge", "extend", "t", "--file", "more.csv").out
+
+
+def test_a_revoked_rater_counts_in_the_list_where_something_was_judged(clinic, rankscope, grades):
+    create(rankscope)
+    grades("1")
+    rankscope("judge", "invite", "t", "Bo", "Cy")
+    rankscope("judge", "revoke", "t", "ann", "Cy")
+    assert "1 of 24 docs judged, 2 raters, 1 of them revoked, open" in rankscope("judge", "list").out
+    (task,) = json.loads(rankscope("judge", "list", "--format", "json").out)
+    assert (task["raters"], task["revoked"]) == (2, 1)
+
+
+def test_what_was_added_to_a_random_sample_is_not_called_drawn(clinic, rankscope):
+    """Two runs have x, y and x, z of twelve queries: 36 docs, of which 5 are drawn. Of y and z, 24 docs can move P@2."""
+    rankscope("judge", "create", "t", "old", "new", "-m", "P@2", "--pool", "sample", "--size", "5")
+    assert "pool sample, 1 rater" in rankscope("judge", "show", "t").out
+    added = int(re.search(r"t: (\d+) docs added", rankscope("judge", "extend", "t", "--settle").out)[1])
+    assert 24 - 5 <= added <= 24
+    assert f"pool sample and {added} docs added since, 1 rater" in rankscope("judge", "show", "t").out
+    rankscope("judge", "extend", "t", "--size", "7")
+    assert re.search(
+        rf"pool sample and ({added}|{added - 1}|{added - 2}) docs added", rankscope("judge", "show", "t").out
+    )
 
 
 def test_docs_outside_a_task_are_said_and_added(clinic, rankscope):
@@ -431,7 +470,7 @@ def test_lists_get_no_grades_and_settle_nothing(clinic, rankscope):
 
 
 def test_large_numbers_have_separators():
-    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 1203, 1001, 2, 3, "2026-01-01")
+    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 1203, 1001, 2, 3, 0, "2026-01-01")
     assert judged_words(many) == "1,203 of 1,406 docs judged (1,001 by 2 raters)"
 
 
@@ -511,6 +550,9 @@ def test_import_into_a_task(clinic, rankscope):
         (["create", "t2", "old", "new", "--pool", "settle"], "needs a measure"),
         (["list", "--k", "3"], "--k does nothing with list"),
         (["stop", "t", "--format", "json"], "--format does nothing with stop"),
+        (["qrels", "t", "--format", "html"], "hint: --format html goes with agreement, flags\n"),
+        (["show", "t", "--format", "html"], "show writes text or json, not html"),
+        (["list", "--format", "latex"], "list writes text or json, not latex"),
         (["show", "nobody"], "there is no task 'nobody'"),
         (["invite", "t"], "no rater is named"),
         (["invite", "t", "Ann", "--url", "javascript:x"], "is no address of a page"),
@@ -568,6 +610,17 @@ def test_keys_of_scales_without_single_digits():
     labels = [GradeLabel(grade, "x") for grade in (0.0, 0.5, 10.0)]
     assert keys_of(labels) == {"1": 0.0, "2": 0.5, "3": 10.0}
     assert keys_of([GradeLabel(grade, "x") for grade in (0.0, 1.0)]) == {"0": 0.0, "1": 1.0}
+
+
+def test_the_first_line_in_a_terminal_names_the_keys(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("query,doc,grade\nq1,d1,\n")
+    grading = Grading(FileDesk(path))
+    first, *others = grading.start()
+    assert first == "keys: 0 1 2 3 grade, x flag, b choose, ? cannot tell, u undo, m all keys, e end"
+    assert others == list(grading.screen())
+    list(grading.press("2"))
+    assert list(Grading(FileDesk(path)).start()) == ["1 of 1 doc judged"], "no key grades where nothing is left"
 
 
 def test_what_would_command_a_terminal_is_seen(tmp_path):

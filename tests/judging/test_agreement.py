@@ -467,9 +467,12 @@ def test_versions_of_the_guideline_are_counted_once_with_the_present_one(tmp_pat
         made.task = change_guideline(made.store, made.task, f"Look twice.\n{GUIDELINE}")
         found = agreement_of(made.store, made.task)
         assert found.n_guidelines == 2
-        assert "The guideline has had 2 versions so far" in " ".join(found.details)
+        assert found.n_followed == 1, "nobody has judged by the new words yet"
+        assert "versions of the guideline" not in " ".join(found.details)
         made.say("bo", "q00", "d1", status="cannot_tell", note="doc unclear")
-        assert agreement_of(made.store, made.task).n_guidelines == 2
+        found = agreement_of(made.store, made.task)
+        assert (found.n_guidelines, found.n_followed) == (2, 2)
+        assert "Judgments follow 2 versions of the guideline" in " ".join(found.details)
 
 
 def test_raters_of_lists_are_compared_answer_by_answer(tmp_path):

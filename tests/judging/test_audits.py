@@ -247,6 +247,15 @@ def test_an_audit_grows_until_its_first_look_and_not_after_it(audit):
     assert settling_of(audit, task).look.looks == (20,)
 
 
+def test_an_audit_of_all_queries_says_at_its_end_that_nothing_can_grow(audit):
+    task, rater = audited(audit, None)
+    with pytest.raises(OptionError, match="made of all that its pool has"):
+        extend_task(audit, task, size=40)
+    judge_first(audit, task, rater, 20)
+    with pytest.raises(OptionError, match="was looked at after 20 queries, so its plan stays as it is"):
+        extend_task(audit, task, size=40)
+
+
 def test_a_look_stays_a_look_when_a_grade_is_taken_back(audit):
     task, rater = audited(audit, 20)
     judge_first(audit, task, rater, 20)

@@ -42,7 +42,7 @@ def test_what_is_kept_with_them(tmp_path):
         grades = made.store.qrels.judgments(stored)
     assert grades["q00"] == {"d0": 1, "d1": 3, "x": 1}
     assert grades["q01"] == {"d0": 1, "d1": 0, "y": 3}
-    assert stored.name == "doctors"
+    assert stored.name == "hearts", "as the task, whatever the labels that it began with are called"
     facts = {name: stored.facts[name] for name in ("rule", "task", "n_known", "n_gold", "n_raters", "n_disagreed")}
     assert facts == {"rule": "lower median", "task": "1", "n_known": 2, "n_gold": 1, "n_raters": 2, "n_disagreed": 2}
     assert stored.facts["guidelines"] == [made.task.guideline]

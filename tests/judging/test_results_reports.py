@@ -14,7 +14,7 @@ from rankscope.judging.opinions import Look, OpinionReport, looks_by_value, opin
 from rankscope.records import replace
 from rankscope.report.agreement import agreement_report
 from rankscope.report.document import Bullets, Estimate, Estimates
-from rankscope.report.opinions import drawn, left_out_blocks, opinions_report
+from rankscope.report.opinions import drawn, left_out_blocks, opinions_report, preferences_table
 from rankscope.report.render import render
 from rankscope.store import StoredDoc
 from small_task import small_task
@@ -209,3 +209,12 @@ def test_an_attribute_whose_values_name_one_doc_each_has_no_table(tmp_path):
     (said,) = left_out_blocks(replace(flags, values_left_out=("year of the doc",)))
     assert said.text.endswith("or there are too many: year of the doc.")
     assert list(left_out_blocks(flags)) == []
+
+
+def test_a_phone_has_both_names_of_a_preference_and_both_clear_answers(tmp_path):
+    with small_task(tmp_path) as made:
+        fill(made)
+        table = preferences_table(opinions_of(made.store, made.task).preferences)
+    shown = [table.header[0], *table.keep]
+    assert shown == ["A", "B", "A clearly", "B clearly"]
+    assert set(shown) <= set(table.header)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 import rankscope as rs
-from kitchen import LISTS, add_runs, graded, joined, pairs_of, request, small_task
+from kitchen import LISTS, QUERIES, add_runs, graded, joined, pairs_of, request, small_task
 from rankscope.data.tasks import TaskItem, TaskPlan
 from rankscope.errors import InputError, OptionError
 from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, shown_fields, states_of_raters
@@ -649,3 +649,29 @@ def test_what_metadata_holds_is_shown_once_and_by_the_last_part_of_its_name():
     assert shown_fields(of_doc) == {
         "section": "art", "metadata.url": "a", "other.url": "b", "year": 1990, "odd.": 1
     }  # fmt: skip
+
+
+def test_two_lists_that_are_the_same_are_not_asked_about(store):
+    """By hand: of q1 alpha and gamma have the same three docs in the same order, so that two of three pairs are left;
+    of q2 all three differ. With both answers of q1, each list was compared with another, and the query is done."""
+    add_runs(store)
+    lists = {"q1": ["a", "b", "c"], "q2": ["d"], "q3": ["e"]}
+    run = rs.Run({query: {doc: float(-rank) for rank, doc in enumerate(docs)} for query, docs in lists.items()})
+    facts = RunFacts(
+        system="gamma-system",
+        started="2026-01-01T00:00:00+00:00",
+        collection=CollectionFacts(name="food", queries=QUERIES),
+    )
+    store.runs.add(run, facts)
+    plan = TaskPlan(mode="lists", k=3, repeat_share=0.0)
+    session = joined(store, create_task(store, "three", plan, runs=[*LISTS, "gamma-system"]))
+    systems = session.screen("q1", again=False)
+    asked = session.query("q1").preferences
+    pairs = [{systems[each.left], systems[each.right]} for each in asked]
+    assert len(pairs) == 2
+    assert {"alpha-system", "gamma-system"} not in pairs
+    assert len(session.query("q2").preferences) == 3
+    for each in asked:
+        said = PreferenceRequest(uuid=str(uuid.uuid4()), query="q1", left=each.left, right=each.right, value=1)
+        assert session.save_preference(said).status == "ok"
+    assert [item.query for item in session.state().items if item.done] == ["q1"]

@@ -61,6 +61,41 @@ def test_gold_docs_come_from_what_is_known(store):
     assert "--gold-share 0" in said.value.hint
 
 
+def test_gold_docs_have_ranks_where_raters_see_them(store):
+    """By hand: among the first two of a list are a, b and x of q1, and not c; of these b and c are known."""
+    known = store.qrels.add(rs.Qrels({"q1": {"b": 2, "c": 0}}), name="food")
+    task = small_task(store, k=2, qrels=known.number, gold_share=0.3, blind=False)
+    gold = [(item.doc, item.ranks) for item in store.tasks.items(task) if item.gold is not None]
+    assert gold == [("b", {"alpha-system": 2, "beta-system": 1})], "c would stand out without a rank"
+    listed = TaskPlan(pool="file", qrels=known.number, gold_share=0.3, blind=False)
+    task = create_task(store, "listed", listed, runs=list(LISTS), pairs=[("q1", "a"), ("q1", "x")])
+    gold = [(item.doc, item.ranks) for item in store.tasks.items(task) if item.gold is not None]
+    assert gold in ([("b", {"alpha-system": 2, "beta-system": 1})], [("c", {"alpha-system": 3})]), "as a, far down"
+    unseen = store.qrels.add(rs.Qrels({"q1": {"y": 1}}), name="unseen")
+    with pytest.raises(OptionError, match="no doc of a known grade has a rank that raters would see") as said:
+        small_task(store, "refused", qrels=unseen.number, gold_share=0.3, blind=False)
+    assert "leave --show-ranks out" in said.value.hint
+
+
+@pytest.mark.parametrize(
+    ("plan", "grows"),
+    [
+        ({}, {"k": 3, "overlap": 2}),
+        ({"mode": "lists"}, {"overlap": 2}),
+        ({"pool": "audit", "measure": "P@2"}, {"k": 3, "overlap": 2}),
+    ],
+)
+def test_what_a_task_of_all_docs_can_grow_by_is_true(store, plan, grows):
+    model = store.qrels.add(rs.Qrels({"q1": {"a": 1}}), name="model", kind="judge")
+    judged = {"judge_qrels": model.number} if plan.get("pool") == "audit" else {}
+    task = small_task(store, **{"k": 2, **plan, **judged})
+    with pytest.raises(OptionError, match="size does nothing here") as said:
+        extend_task(store, task, size=20)
+    assert (" and k can grow" in said.value.hint) == ("k" in grows)
+    for name, value in grows.items():
+        assert getattr(extend_task(store, store.tasks.get(task.number), **{name: value}).task.plan, name) == value
+
+
 def test_a_sample_grows_without_losing_docs(store):
     task = small_task(store, pool="sample", size=3)
     before = set(pairs_in(store, task))

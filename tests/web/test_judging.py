@@ -9,6 +9,7 @@ from running import TOKEN, Server
 from test_every_page import SERIOUS
 
 from rankscope.data.tasks import TaskPlan
+from rankscope.judging.guidelines import DEFAULT_GUIDELINE
 from rankscope.judging.tasks import change_guideline, create_task
 from rankscope.store import StoredDoc, StoredQuery
 from rankscope.web.library import Library
@@ -293,6 +294,25 @@ def test_undo_goes_back_step_by_step_on_one_doc(desk, invite):
     assert ada.held[0] == {}
 
 
+def test_undo_after_a_reload_of_the_same_tab(desk, invite):
+    task = add_task(desk.store, "undo after a reload", PAIRS)
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("b", "2", "1", "0")
+    ada.saved()
+    ada.page.reload()
+    ada.page.locator("#done", has_text="3").wait_for()
+    ada.page.locator("#title:not(:empty)").wait_for()
+    ada.press("u", "u", "u")
+    ada.page.locator("#done", has_text="0").wait_for()
+    ada.press("u")
+    ada.saved()
+    ada.page.locator("#to-choose[aria-pressed=false]").wait_for()
+    assert ada.held == ({}, {})
+    ada.press("u")
+    ada.page.locator("#toast", has_text="There is nothing to undo").wait_for()
+
+
 @pytest.mark.parametrize("missing", ["**/judge/query.json*", "**/judge/query.json?query=q3"])
 def test_a_doc_that_has_not_come_cannot_be_judged(desk, invite, missing):
     """Neither where no doc has come, nor where one stood on the screen before."""
@@ -336,9 +356,8 @@ def test_a_revoked_invitation_and_a_stopped_task(desk, invite):
     ada.page.reload()
     ada.page.locator("#saved", has_text="Not saved: 1 press kept in this browser").wait_for()
     desk.store.tasks.reopen(task)
-    ada.page.reload()
-    ada.page.locator("#title:not(:empty)").wait_for()
-    ada.saved()
+    ada.saved()  # the page tries again by itself
+    ada.page.locator("#warning").wait_for(state="hidden")
     assert sorted(value[0] for value in ada.held[0].values()) == [2.0, 3.0]  # what was pressed meanwhile is not lost
     desk.store.raters.revoke(ada.rater.number)
     ada.press("3")
@@ -355,16 +374,41 @@ def test_a_grade_follows_the_guideline_that_the_page_showed(desk, invite):
     ada = invite(task)
     ada.page.locator("#title:not(:empty)").wait_for()
     change_guideline(desk.store, task, f"Look twice.\n\n{desk.store.tasks.guideline_text(task)}")
+    assert ada.page.locator("#changed").is_hidden()
     ada.press("2")
     ada.saved()
-    ada.page.reload()
-    ada.page.locator("#done", has_text="1").wait_for()
+    ada.page.locator("#changed", has_text="The guideline has changed").wait_for()
+    ada.press("1")
+    ada.saved()
+    ada.page.get_by_role("button", name="Show the new one").click()
+    ada.page.locator("#help[open]", has_text="Look twice.").wait_for()
+    ada.press("Escape")
+    ada.page.locator("#done", has_text="2").wait_for()
     ada.page.locator("#title:not(:empty)").wait_for()
     ada.press("1")
     ada.saved()
+    assert ada.page.locator("#changed").is_hidden()
     now = desk.store.tasks.get(task.number).guideline
     said = desk.store.judgments.list(COLLECTION, task=str(task.number))
-    assert [each.judgment.guideline for each in said] == [task.guideline, now]
+    assert [each.judgment.guideline for each in said] == [task.guideline, task.guideline, now]
+
+
+def test_a_long_label_leaves_room_for_its_example(desk, invite):
+    text = DEFAULT_GUIDELINE.replace("2 Relevant: helps, in part", "2 Relevant, in part, to most people: a page on it")
+    assert text != DEFAULT_GUIDELINE
+    task = add_task(desk.store, "long label", PAIRS)
+    change_guideline(desk.store, task, text)
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    button = ada.page.locator(".gb[data-grade='2']")
+    box = button.bounding_box()
+    for part in ("b", "small"):
+        words = button.locator(part)
+        inner = words.bounding_box()
+        assert inner["y"] + inner["height"] <= box["y"] + box["height"]
+        assert words.evaluate("(each) => each.scrollHeight <= each.clientHeight + 1"), part
+    assert button.locator("small").inner_text() == "a page on it"
+    assert button.get_attribute("title") == "Relevant, in part, to most people: a page on it"
 
 
 def test_large_counts_have_separators(desk, invite):
@@ -436,7 +480,8 @@ def test_an_older_answer_says_that_it_is_and_is_asked_for_again(desk, invite):
     ada.page.route("**/judge/settling.json", settling)
     ada.press(*"2" * n)
     ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
-    ada.page.locator("#settle-line", has_text="At most 1 more. (being worked out again)").wait_for()
+    left = re.compile("^Nothing is left for you. What is left for others is being worked out.$")
+    ada.page.locator("#settle-line", has_text=left).wait_for()  # and no number that is not about them
     ada.page.locator("#settle-line", has_text=re.compile("^It is settled.$")).wait_for()
     assert said[-3:] == ["At most 1 more.", "At most 1 more.", "It is settled."]
 

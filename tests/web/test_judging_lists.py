@@ -340,6 +340,44 @@ def test_undo_of_lists_takes_back_what_was_said_in_this_tab_only(chromium, desk)
     ada.close()
 
 
+def test_of_a_flagged_doc_that_is_chosen_only_the_title_is_struck_through(chromium, desk):
+    ada = Rater(chromium, desk, lists_task(desk.store, "flagged and chosen"))
+    ada.page.locator(".board2").nth(1).wait_for()
+    ada.press("x", "Enter", "b")
+    ada.page.get_by_text("You would choose this one").first.wait_for()
+    lines = (
+        ada.page.locator(".li.fl")
+        .first.locator("b")
+        .evaluate_all("all => all.map(each => getComputedStyle(each).textDecorationLine)")
+    )
+    assert lines == ["line-through", "none"]
+    ada.saved()
+    ada.close()
+
+
+def test_undo_of_lists_after_a_reload_of_the_same_tab(chromium, desk):
+    task = lists_task(desk.store, "undo after a reload")
+    ada = Rater(chromium, desk, task)
+    ada.page.locator(".board2").nth(1).wait_for()
+    ada.page.keyboard.press("b")
+    ada.page.keyboard.press("1")
+    ada.page.keyboard.press("2")
+    ada.saved()
+    ada.page.reload()
+    ada.page.locator(".board2").nth(1).wait_for()
+    for value in ("-2", None):
+        ada.page.keyboard.press("u")
+        ada.page.locator(f"input[value='{value}']:checked" if value else ".pref:not(:has(:checked))").wait_for(
+            state="attached"
+        )
+    ada.page.get_by_text("You would choose this one").first.wait_for()
+    ada.page.keyboard.press("u")
+    ada.page.get_by_text("You would choose this one").first.wait_for(state="detached")
+    ada.saved()
+    assert not ada.held[1]
+    ada.close()
+
+
 def test_a_query_comes_back_with_its_sides_swapped(chromium, tmp_path):
     """Five queries and a share of 5%: one of them comes again, at the end, and is compared with what was said first."""
     names = [f"n{i}" for i in range(5)]

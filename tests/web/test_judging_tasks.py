@@ -18,7 +18,7 @@ from rankscope.data.judgments import JudgmentSource, SingleJudgment, with_uuid
 from rankscope.data.tasks import Preference, TaskPlan
 from rankscope.judging.labels import make_qrels
 from rankscope.judging.session import SaveRequest, open_session
-from rankscope.judging.tasks import create_task
+from rankscope.judging.tasks import create_task, extend_task
 from rankscope.store import open_store
 from rankscope.web.library import Library
 from rankscope.web.markdown import MarkdownSpan, markdown_blocks
@@ -385,6 +385,9 @@ def test_what_cannot_be_extended_is_said_and_a_sample_grows(desk):
         assert (answer.status, words in answer.data.decode()) == (400, True), (wrong, words)
     assert send(desk, "/judge/extend", task=task.number, size=4).status == 303
     assert len(desk.store.tasks.items(desk.store.tasks.get("sampled"))) == 4
+    assert "added since" not in desk.get(f"/judge/show?task={task.number}").data.decode()
+    extend_task(desk.store, desk.store.tasks.get("sampled"), pairs=[("q1", "not drawn")])
+    assert ", and 1 doc added since: 5 docs" in desk.get(f"/judge/show?task={task.number}").data.decode()
 
 
 def test_a_revoked_link_sets_no_cookie_and_leads_nowhere(desk):
@@ -633,6 +636,16 @@ def ask_once(server, token):
     return urllib3.request("GET", server.url + "/judge/settling.json", headers=headers, retries=False).status
 
 
+@pytest.mark.parametrize("blind", [True, False])
+def test_that_names_stay_hidden_is_said_where_it_is_so(desk, blind):
+    plan = TaskPlan(k=1, measure="P@1", repeat_share=0.0, blind=blind)
+    task = create_task(desk.store, f"hidden {blind}", plan, runs=list(LISTS))
+    _, token = desk.store.raters.invite(task, name="Ann")
+    page = desk.ask("GET", "/judge/task", Authorization=f"Bearer {token}").data.decode()
+    assert ("Systems are compared; their names stay hidden." in page) == blind
+    assert ("Systems are compared." in page) == (not blind)
+
+
 def test_raters_behind_one_address_are_counted_one_by_one(tmp_path):
     store = fill(tmp_path)
     task = add_task(store, "team", PAIRS)
@@ -768,6 +781,10 @@ def test_no_label_of_a_forest_is_cut_and_a_quick_pace_has_a_decimal(chromium, de
     wide = "(names) => names.map((name) => name.scrollWidth - name.clientWidth)"
     assert max(names.evaluate_all(wide)) <= 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto(f"/judge/show?task={task.number}")
+    assert page.locator("td[data-of=pace]").all_inner_texts() == ["0.2 s", "0.2 s"]
+    of_task = page.locator("code .one-line", has_text=f"--task {task.number}")
+    assert of_task.evaluate("(each) => each.getClientRects().length") == 1
     page.goto(f"/judge/start?invite={token}")
     page.locator("#pace", has_text="0.2 s a doc").wait_for(state="attached")
     context.close()

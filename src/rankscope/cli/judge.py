@@ -49,6 +49,7 @@ from rankscope.records import Record, to_json
 if TYPE_CHECKING:
     from rankscope.judging.records import Task, TaskRater
     from rankscope.store import Store
+    from rankscope.store.qrels import StoredQrels
 
 OWN_POOLS = ("top", "settle", "sample", "disagreements", "audit")
 EPILOG = """\
@@ -114,7 +115,8 @@ MOST_NAMES = {
 
 LOOKING = ("list", "show", "agreement", "flags", "export")
 """The actions that only read."""
-WITH_FORMAT = ("list", "show", "agreement", "flags")
+FORMATS = ("text", "markdown", "html", "latex", "json")
+FORMATS_OF_ACTIONS = {"list": ("text", "json"), "show": ("text", "json"), "agreement": FORMATS, "flags": FORMATS}
 
 
 class ListedTask(Record):
@@ -134,6 +136,9 @@ class ListedTask(Record):
     """Of these, docs that as many raters have judged as are to judge each one."""
     overlap: int
     raters: int
+    """Those who are revoked count where they have judged a doc."""
+    revoked: int
+    """How many of the raters are revoked."""
     created: str
 
 
@@ -226,10 +231,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     more.add_argument("--kind", metavar="WORD", help="with import: judgments, table, quepid, export or qrels")
     more.add_argument("--to", metavar="WORD", help="with export: qrels, csv, jsonl or quepid")
-    more.add_argument("--name", metavar="NAME", help="with qrels: what they are called in the store")
+    more.add_argument(
+        "--name", metavar="NAME", help="with qrels: what they are called in the store (default: as the task)"
+    )
     more.add_argument("-o", "--output", metavar="FILE", help="with qrels, agreement, flags: write it to a file")
     more.add_argument("--details", action="store_true", help="with agreement and flags: all tables")
-    options.add_format_option(parser, "text", "markdown", "html", "latex", "json")
+    options.add_format_option(parser, *FORMATS, only="of list and show text or json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -240,8 +247,7 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, name) not in (None, False) and args.action not in actions:
             flag = f"--{name.replace('_', '-')}"
             raise OptionError(f"{flag} does nothing with {args.action}", hint=f"it goes with {', '.join(actions)}")
-    if options.chosen_format(args) != "text" and args.action not in WITH_FORMAT:
-        raise OptionError(f"--format does nothing with {args.action}", hint=f"it goes with {', '.join(WITH_FORMAT)}")
+    check_format(args)
     check_names(args)
     check_output(args)
     if args.action == "grade" and args.names and looks_like_a_file(args.names[0]):
@@ -265,6 +271,17 @@ def check_names(args: argparse.Namespace) -> None:
 def only_looks(args: argparse.Namespace) -> bool:
     """Tell whether an action keeps nothing, so that a store will do that may only be read."""
     return args.action in LOOKING or (args.action == "guideline" and len(args.names) < 2)
+
+
+def check_format(args: argparse.Namespace) -> None:
+    form = options.chosen_format(args)
+    if form in FORMATS_OF_ACTIONS.get(args.action, ("text",)):
+        return
+    others = ", ".join(action for action, formats in FORMATS_OF_ACTIONS.items() if form in formats)
+    if args.action not in FORMATS_OF_ACTIONS:
+        raise OptionError(f"--format does nothing with {args.action}", hint=f"--format {form} goes with {others}")
+    words = " or ".join(FORMATS_OF_ACTIONS[args.action])
+    raise OptionError(f"{args.action} writes {words}, not {form}", hint=f"--format {form} goes with {others}")
 
 
 def check_output(args: argparse.Namespace) -> None:
@@ -404,15 +421,12 @@ def getpass_user() -> str:
         return ""
 
 
-def judged_items(store: Store, task: Task) -> list[tuple[str, str]]:
+def listed(store: Store, task: Task) -> ListedTask:
     from rankscope.judging.left_to_judge import judged_by
 
-    return [(query, doc) for query, doc, _ in judged_by(store, task)]
-
-
-def listed(store: Store, task: Task) -> ListedTask:
-    judged, items = Counter(judged_items(store, task)), store.tasks.items(task)
-    raters = [rater for rater in store.raters.list(task) if rater.revoked is None]
+    said, items = judged_by(store, task), store.tasks.items(task)
+    judged, by = Counter((query, doc) for query, doc, _ in said), {rater for *_, rater in said}
+    raters = [rater for rater in store.raters.list(task) if rater.revoked is None or rater.key in by]
     return ListedTask(
         number=task.number,
         name=task.name,
@@ -425,6 +439,7 @@ def listed(store: Store, task: Task) -> ListedTask:
         finished=sum(n >= task.plan.overlap for n in judged.values()),
         overlap=task.plan.overlap,
         raters=len(raters),
+        revoked=sum(rater.revoked is not None for rater in raters),
         created=task.created,
     )
 
@@ -436,6 +451,8 @@ def judged_words(each: ListedTask) -> str:
 
 
 def list_tasks(args: argparse.Namespace, store: Store) -> None:
+    from rankscope.judging.left_to_judge import raters_words
+
     tasks = [listed(store, task) for task in store.tasks.list()]
     if options.chosen_format(args) == "json":
         print(to_json(tasks))
@@ -443,11 +460,13 @@ def list_tasks(args: argparse.Namespace, store: Store) -> None:
     if not tasks:
         show("there are no tasks; `rankscope judge create NAME RUN...` makes the first one")
     for each in tasks:
-        show(f"{each.number}  {each.name}: {judged_words(each)}, {counted(each.raters, 'rater')}, {each.state}")
+        raters = raters_words(each.raters, each.revoked)
+        show(f"{each.number}  {each.name}: {judged_words(each)}, {raters}, {each.state}")
 
 
 def show_task(args: argparse.Namespace, store: Store) -> None:
     from rankscope.judging.left_to_judge import judged_by, nobody_words
+    from rankscope.judging.pools import n_added
     from rankscope.judging.settling import settling_of
 
     task = task_of(args, store)
@@ -482,10 +501,12 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
         print(to_json(shown))
         return
     each = shown.task
+    n_more = n_added(store, task)
+    added = f" and {counted(n_more, 'doc')} added since" if n_more else ""
     blind, in_lists = "blind" if task.plan.blind else "with systems and ranks", task.plan.mode == "lists"
     show(
         f"task {each.number}, {each.name}: {judged_words(each)}, {each.state}",
-        f"  {', '.join(task.plan.systems) or 'docs of a list'}; pool {each.pool}, "
+        f"  {', '.join(task.plan.systems) or 'docs of a list'}; pool {each.pool}{added}, "
         f"{counted(task.plan.overlap, 'rater')} for each {'query' if in_lists else 'doc'}, {blind}"
         f"{'' if in_lists else f', rule {task.plan.rule}'}",
         *(rater_line(rater) for rater in raters),
@@ -715,10 +736,10 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
     stored = make(store, task, rule=args.rule, trusted=args.trusted, name=args.name)
     rows = store.qrels.judgments(stored).rows
     facts = stored.facts
-    show(
-        f"qrels {stored.name} ({stored.short}): {counted(len(rows), 'doc')}, rule {facts['rule']}, of "
-        f"{counted(facts['n_raters'], 'rater')}; they differed on {facts['n_disagreed']:,}"
-    )
+    show(qrels_words(stored, len(rows)))
+    if stored.name in store.runs.collections():
+        words = f"note: {stored.name} is a collection: its pages use these labels from now on, in place of those before"
+        show(*wrapped(f"{words}, until `rankscope run` keeps those of its project again"))
     if facts.get("n_untrusted"):
         trusted = args.trusted or task.plan.trusted
         show(f"  note: {trusted} did not grade {counted(facts['n_untrusted'], 'doc')}: lower median of the others")
@@ -737,6 +758,18 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
             f"  note: {n} of {of} have no doc in these qrels:",
             "  `compare` leaves them out, or with `--unjudged-queries zero` counts them as no difference",
         )
+
+
+def qrels_words(stored: StoredQrels, n_docs: int) -> str:
+    """Say what qrels of a task hold, and how many of their docs nobody graded in it."""
+    facts = stored.facts
+    known = f" ({n_docs - facts['n_known']:,} graded here, {facts['n_known']:,} known before)"
+    raters = counted(facts["n_raters"], "rater")
+    differed = f"; they differed on {facts['n_disagreed']:,}" if facts["n_raters"] > 1 else ""
+    return (
+        f"qrels {stored.name} ({stored.short}): {counted(n_docs, 'doc')}{known if facts['n_known'] else ''}, "
+        f"rule {facts['rule']}, of {raters}{differed}"
+    )
 
 
 def agreement(args: argparse.Namespace, store: Store) -> None:

@@ -51,6 +51,7 @@ keys
   / WORDS  find a query
   m        this help
   e        end; all is saved already"""
+SHORT_KEYS = "keys: {grades} grade, x flag, b choose, ? cannot tell, u undo, m all keys, e end"
 UNCLEAR: dict[str, CannotTell] = {"q": "query unclear", "d": "doc unclear"}
 ASKS = {"x": "why is it wrong? ", "/": "find: "}
 """Keys after which a line is typed."""
@@ -353,16 +354,21 @@ class Grading:
         elif line.strip():
             yield f"{line.strip()[:20]!r} is no key; m shows them all"
 
+    def start(self) -> Iterator[str]:
+        """Yield the keys in short, and the doc at hand."""
+        if self.place is not None:
+            yield "\n".join(textwrap.wrap(SHORT_KEYS.format(grades=" ".join(self.keys)), width_of_screen()))
+        yield from self.screen()
+
     def screen(self) -> Iterator[str]:
         """Yield the doc at hand."""
-        line = done_words(self.desk)
+        line, width = done_words(self.desk), width_of_screen()
         if progress := self.desk.progress():
-            line += f". {progress}"
+            line = "\n".join(textwrap.wrap(f"{line}. {progress}", width, break_on_hyphens=False))
         if self.place is None:
             yield line
             return
         shown, state = self.desk.show(self.place), self.desk.state(self.place)
-        width = min(shutil.get_terminal_size().columns, WIDEST)
         yield ""
         yield line
         yield self._marked(f"query: {shown.query_text}", frozenset())
@@ -464,6 +470,10 @@ class Grading:
         return self.desk.state(self._at())
 
 
+def width_of_screen() -> int:
+    return min(shutil.get_terminal_size().columns, WIDEST)
+
+
 def keys_of(scale: Sequence[GradeLabel]) -> dict[str, float]:
     """Return the key of each grade: its own digit, or its place from 1 where a grade has no single digit."""
     own = {f"{each.grade:g}": each.grade for each in scale}
@@ -492,7 +502,7 @@ def grade_all(desk: GradingDesk) -> None:
         raise InputError("there is nobody to grade: standard input is closed")
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     grading = Grading(desk, bold=is_terminal and not os.environ.get("NO_COLOR"))
-    last = put(grading.screen(), is_terminal=is_terminal)
+    last = put(grading.start() if is_terminal else grading.screen(), is_terminal=is_terminal)
     with pressed_keys() if is_terminal else typed_lines() as lines:
         for line in lines:
             last = put(grading.press(line), is_terminal=is_terminal) or last

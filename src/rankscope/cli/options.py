@@ -234,11 +234,14 @@ def add_chart_option(parser: argparse.ArgumentParser, source: ChartSource, what:
 
 
 def add_format_option(
-    parser: argparse.ArgumentParser, *formats: str, by_extension: Mapping[str, str] | None = None
+    parser: argparse.ArgumentParser, *formats: str, by_extension: Mapping[str, str] | None = None, only: str = ""
 ) -> None:
-    """Add the choice of what is printed: by default the first format, or what a file's extension stands for."""
+    """Add the choice of what is printed: by default the first format, or what a file's extension stands for.
+
+    `only` says of what there are fewer formats.
+    """
     otherwise = ", or by the extension of -o" if by_extension else ""
-    what = f"what to print: {', '.join(formats)} (default: {formats[0]}{otherwise})"
+    what = f"what to print: {', '.join(formats)} (default: {formats[0]}{otherwise}){f'; {only}' if only else ''}"
     parser.add_argument("--format", metavar="FORMAT", help=what)
     parser.set_defaults(formats=formats, by_extension=by_extension)
 

@@ -226,6 +226,8 @@ class AgreementReport(StoredRecord, kw_only=True):
     n_queries: int
     n_guidelines: int
     """How many versions of the guideline judgments of the task followed, with the one that holds now."""
+    n_followed: int
+    """How many of these judgments that hold do follow."""
     twice: CountOf
     """Docs that two raters graded or more, of all with a grade."""
     same: CountOf
@@ -284,7 +286,7 @@ def agreement_of(
     held = [each.judgment for each in store.judgments.current(task.collection, task=str(task.number))]
     preferred = [each.preference for each in store.preferences.current(task=str(task.number))]
     # what came from a file may follow no text that is known
-    followed = {task.guideline, *(each.guideline for each in held), *(each.guideline for each in preferred)}
+    followed = {*(each.guideline for each in held), *(each.guideline for each in preferred)} - {None}
     if scale is None:
         scale = parse_guideline(store.judgments.guidelines()[task.guideline]).scale
     names = graded.names()
@@ -306,7 +308,8 @@ def agreement_of(
         n_raters=len(table.raters),
         n_docs=len(table.docs),
         n_queries=len(graded.queries),
-        n_guidelines=len(followed - {None}),
+        n_guidelines=len(followed | {task.guideline}),
+        n_followed=len(followed),
         twice=CountOf(int(table.twice.sum()), len(table.docs)),
         same=CountOf(int((steps[table.twice] == 0).sum()), int(table.twice.sum())),
         apart=CountOf(int((steps[table.twice] >= APART).sum()), int(table.twice.sum())),
@@ -677,9 +680,9 @@ def detail_sentences(found: AgreementReport) -> Iterator[str]:
         if rater.remarks:
             said = [IN_A_SENTENCE.get(each, each) for each in rater.remarks]
             yield f"{rater.name} {listed(said, most=len(said))}."
-    if found.n_guidelines > 1:
+    if found.n_followed > 1:
         yield (
-            f"The guideline has had {found.n_guidelines} versions so far: what was judged before a change follows "
+            f"Judgments follow {found.n_followed} versions of the guideline: what was judged before a change follows "
             "other words."
         )
 

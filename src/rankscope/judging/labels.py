@@ -200,13 +200,11 @@ def make_qrels(
         How several grades of a doc become one, and the rater whose grade counts by `trusted`; by default as the task
         says.
     name
-        Of the qrels; by default that of the qrels which the task began with, else that of the task. Labels of people
-        that it began with, of all queries, stay in them.
+        Of the qrels; by default that of the task. Labels of people that it began with, of all queries, stay in them.
     """
     graded = grades_of_task(store, task)
     labels = labels_of(graded, rule=rule, trusted=trusted)
     grades = with_known(graded, labels.grades, all_queries=True)
-    started = None if task.plan.qrels is None else stored_labels(store, task.plan.qrels)
     facts = {
         **labels.facts,
         "collection": task.collection,
@@ -217,5 +215,4 @@ def make_qrels(
         "last_judgment": max(each.number for each in graded.graded),
         "guidelines": sorted({each.judgment.guideline for each in graded.graded if each.judgment.guideline}),
     }
-    chosen_name = name or (started.name if started is not None and started.kind == "people" else task.name)
-    return store.qrels.add(qrels_of_pairs(grades), name=chosen_name, kind="people", facts=facts)
+    return store.qrels.add(qrels_of_pairs(grades), name=name or task.name, kind="people", facts=facts)

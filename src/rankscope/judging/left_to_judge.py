@@ -8,6 +8,7 @@ from typing import TypeAlias
 from rankscope.judging.records import Task, TaskRater
 from rankscope.judging.session import states_of_raters
 from rankscope.judging.settling_state import SettlingState
+from rankscope.printable import counted
 from rankscope.store import Store
 
 JudgedBy: TypeAlias = tuple[str, str, str]
@@ -41,3 +42,11 @@ def nobody_words(task: Task, state: SettlingState, raters: Sequence[TaskRater], 
     overlap = task.plan.overlap
     n = sum(free[pair] < max(overlap - len(by.get(pair, ())), 1) for pair in state.order)
     return f"Too few raters are left for {n:,} of them, as {overlap:,} judge each doc: {invite}" if n else ""
+
+
+def raters_words(n: int, n_revoked: int) -> str:
+    """Count raters, and how many of them are revoked: what these have answered stays."""
+    words = counted(n, "rater")
+    if not n_revoked:
+        return words
+    return f"{words}, {'who is' if n == 1 else f'{n_revoked:,} of them'} revoked"

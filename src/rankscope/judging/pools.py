@@ -13,7 +13,7 @@ from rankscope.data.run import Run
 from rankscope.errors import OptionError, UnknownNameError
 from rankscope.io.ids import byte_order
 from rankscope.judging.queue import unit_hash
-from rankscope.judging.records import TaskItem, TaskPlan
+from rankscope.judging.records import Task, TaskItem, TaskPlan
 from rankscope.judging.worst_case import asked_of, common_queries
 from rankscope.measures.parse import parse_measure
 from rankscope.records import Record, replace
@@ -161,6 +161,16 @@ def n_known(store: Store, plan: TaskPlan) -> int:
     return sum(item.doc in people.get(item.query, {}) for item in pooled(lists))
 
 
+def n_added(store: Store, task: Task) -> int:
+    """Return how many docs of a random sample were not drawn for it, and were added since."""
+    plan = task.plan
+    if plan.pool != "sample" or plan.mode == "lists":
+        return 0
+    lists = lists_of(store, runs_of(store, plan.runs), plan.systems, plan.k)
+    drawn = {(item.query, item.doc) for item in pool_of(plan, lists, KnownLabels(store, plan))}
+    return sum(item.gold is None and (item.query, item.doc) not in drawn for item in store.tasks.items(task))
+
+
 def pool_of(plan: TaskPlan, lists: Lists, known: KnownLabels) -> list[TaskItem]:
     """Return what a task of stored runs or labels is made of, without gold docs."""
     if plan.mode == "lists":
@@ -252,16 +262,27 @@ def disagreements(plan: TaskPlan, lists: Lists, known: KnownLabels) -> list[Task
     ]
 
 
-def gold_items(plan: TaskPlan, items: Sequence[TaskItem], gold: Mapping[str, Mapping[str, float]]) -> list[TaskItem]:
+def gold_items(
+    plan: TaskPlan,
+    items: Sequence[TaskItem],
+    gold: Mapping[str, Mapping[str, float]],
+    shown: Mapping[tuple[str, str], Mapping[str, int]] | None = None,
+) -> list[TaskItem]:
     """Return docs of known grades to mix in: as many as a rater of all items would need, at places like theirs.
 
-    Docs of queries that are judged anyway come first: they do not stand out.
+    Docs of queries that are judged anyway come first: they do not stand out. Where raters see ranks, only docs in
+    `shown` are taken, with the ranks that it has.
     """
     wanted = round(plan.gold_share * len(items) / (1 - plan.gold_share))
     if not wanted:
         return []
     taken, queries = {(item.query, item.doc) for item in items}, {item.query for item in items}
     pairs = [(query, doc) for query, docs in gold.items() for doc in docs if (query, doc) not in taken]
+    if pairs and shown is not None and not (pairs := [pair for pair in pairs if pair in shown]):
+        raise OptionError(
+            "no doc of a known grade has a rank that raters would see: they could tell all of them from the others",
+            hint="leave --show-ranks out, or mix none in (--gold-share 0)",
+        )
     pairs.sort(key=lambda pair: (pair[0] not in queries, unit_hash(plan.seed, "gold", *pair)))
     if not pairs:
         raise OptionError(
@@ -275,6 +296,7 @@ def gold_items(plan: TaskPlan, items: Sequence[TaskItem], gold: Mapping[str, Map
             doc=doc,
             place=items[int(unit_hash(plan.seed, "place", query, doc) * len(items))].place,
             gold=gold[query][doc],
+            ranks=dict((shown or {}).get((query, doc), {})),
         )
         for query, doc in pairs[:wanted]
     ]

@@ -137,7 +137,7 @@ class QueryView(Record, kw_only=True):
     again: bool = False
     """In `lists`: whether it is shown a second time, with sides swapped."""
     preferences: tuple[PreferenceState, ...] = ()
-    """One for every two lists."""
+    """One for every two lists that differ."""
 
 
 class SaveRequest(Options):
@@ -202,3 +202,5 @@ class SaveAnswer(Record, kw_only=True):
     choice: ChoiceState | None = None
     """What holds now, where a choice was saved."""
     preference: PreferenceState | None = None
+    guideline: str | None = None
+    """The sha256 of the text that holds in the task now, by which a page sees that it shows an older one."""

@@ -230,7 +230,7 @@ class RaterSession:
             choice=said.choice(query),
             lists=lists,
             again=again and self._shows_lists,
-            preferences=said.preferences_of(query, again=again) if self._shows_lists else (),
+            preferences=said.preferences_of(query, lists, again=again) if self._shows_lists else (),
         )
 
     def _doc_view(self, item: TaskItem, doc: StoredDoc, said: SaidByRater, *, again: bool) -> DocView:
@@ -293,8 +293,8 @@ class RaterSession:
         said, replaces = replace(said, purpose=purpose), checked_uuid(request.replaces)
         answer = self.store.saves.keep_judgment(said, rater=self.rater, replaces=replaces, remembered=remembered)
         if request.choice is not None:
-            return save_answer(answer, choice=choice_of(answer.value))
-        return save_answer(answer, doc=doc_state_of(answer.value))
+            return save_answer(answer, self.task, choice=choice_of(answer.value))
+        return save_answer(answer, self.task, doc=doc_state_of(answer.value))
 
     def save_preference(self, request: PreferenceRequest) -> SaveAnswer:
         """Keep which of two lists the rater finds better."""
@@ -321,7 +321,8 @@ class RaterSession:
         )
         answer = self.store.saves.keep_preference(said, rater=self.rater, replaces=checked_uuid(request.replaces))
         held = None if answer.value is None else from_builtins(Preference, answer.value)
-        return save_answer(answer, preference=preference_state_of(held, systems, request.left, request.right))
+        state = preference_state_of(held, systems, request.left, request.right)
+        return save_answer(answer, self.task, preference=state)
 
     def rename(self, name: str) -> TaskRater:
         """Give the rater the name that they wrote."""
@@ -547,13 +548,15 @@ class SaidByRater:
         taken = [seconds for seconds in known if seconds is not None]
         return median(taken) if taken else None
 
-    def preferences_of(self, query: str, *, again: bool) -> tuple[PreferenceState, ...]:
-        """Return what is said of every two lists of a query, as they stand on the screen."""
+    def preferences_of(self, query: str, lists: Sequence[ScreenList], *, again: bool) -> tuple[PreferenceState, ...]:
+        """Return what is said of every two lists of a query that differ, as they stand on the screen."""
         systems = self.session.screen(query, again=again)
         held = self.held_preferences(again=again)
+        places = list(combinations(range(len(systems)), 2))
+        differ = [(left, right) for left, right in places if lists[left].docs != lists[right].docs]
         return tuple(
             preference_state_of(held.get((query, *sorted((systems[left], systems[right])))), systems, left, right)
-            for left, right in combinations(range(len(systems)), 2)
+            for left, right in differ or places
         )
 
     def held_preferences(self, *, again: bool) -> dict[tuple[str, ...], Preference]:
@@ -638,13 +641,14 @@ def preference_state_of(held: Preference | None, systems: Sequence[str], left: i
 
 def save_answer(
     answer: StateAnswer,
+    task: Task,
     *,
     doc: DocState | None = None,
     choice: ChoiceState | None = None,
     preference: PreferenceState | None = None,
 ) -> SaveAnswer:
     if answer.outcome == "kept":
-        return SaveAnswer(status="ok", doc=doc, choice=choice, preference=preference)
+        return SaveAnswer(status="ok", doc=doc, choice=choice, preference=preference, guideline=task.guideline)
     return SaveAnswer(
         status="conflict" if answer.outcome == "conflict" else "refused",
         later=answer.outcome in ("stopped", "revoked"),
@@ -652,6 +656,7 @@ def save_answer(
         doc=doc,
         choice=choice,
         preference=preference,
+        guideline=task.guideline,
     )
 
 

@@ -132,7 +132,9 @@ def create_task(
             hint="take fewer of the first docs, or a sample",
         )
     if plan.gold_share:
-        chosen += gold_items(plan, chosen, gold if gold is not None else labels_of(store, plan.qrels))
+        known = gold if gold is not None else labels_of(store, plan.qrels)
+        shown = None if plan.blind or not found else ranks_to_show(store, plan, found, known)
+        chosen += gold_items(plan, chosen, known, shown)
     sha256 = store.judgments.add_guideline(guideline)
     return store.tasks.add(name, collection=named, plan=plan, guideline=sha256, items=chosen, who=who)
 
@@ -283,6 +285,22 @@ def items_of_plan(
     return pool_of(plan, lists, known)
 
 
+def ranks_to_show(
+    store: Store, plan: TaskPlan, runs: Sequence[StoredRun], gold: Mapping[str, Mapping[str, float]]
+) -> dict[tuple[str, str], dict[str, int]]:
+    """Return the gold docs that raters who see ranks cannot tell from others, with the ranks that they see.
+
+    These are the docs that have a rank where others have theirs: among the first k of a list, or of docs in a file
+    anywhere in it. A gold doc without a rank would stand out.
+    """
+    if plan.pool == "file":
+        pairs = [(query, doc) for query, docs in gold.items() for doc in docs]
+        ranked = with_ranks(store, plan, items_of_pairs(pairs))
+    else:
+        ranked = pooled(lists_of(store, runs, plan.systems, plan.k))
+    return {(item.query, item.doc): item.ranks for item in ranked if item.ranks}
+
+
 def why_nothing(plan: TaskPlan) -> str:
     if plan.mode == "lists":
         return "all lists are the same for all queries"
@@ -332,10 +350,11 @@ def extend_task(
         if new is not None and old is not None and new < old:
             raise OptionError(f"{what} is {old} already", hint="a task can only grow")
     if size is not None and plan.size is None:
+        if plan.pool == "audit":
+            check_looks(store, task)
         what = "the docs of its list" if plan.pool == "file" else "all that its pool has"
         raise OptionError(
-            f"size does nothing here: the task {task.name} was made of {what}",
-            hint="raters and k can grow",
+            f"size does nothing here: the task {task.name} was made of {what}", hint=f"{what_grows(plan)} can grow"
         )
     if plan.mode == "lists" and k not in (None, plan.k):
         raise OptionError(
@@ -353,6 +372,15 @@ def extend_task(
         more += items_of_plan(store, changed, runs_of(store, plan.runs), (), scale=scale_of(store, task))
     added = store.tasks.extend(task, more, plan=changed)
     return TaskExtension(store.tasks.get(task.number), added)
+
+
+def what_grows(plan: TaskPlan) -> str:
+    """Say what of a task can grow that was made of all there is."""
+    if plan.mode == "lists":
+        return "the number of raters (--overlap)"
+    if plan.pool in ("file", "disagreements"):
+        return "the number of raters (--overlap) and the list of docs (--file)"
+    return "the number of raters (--overlap) and k"
 
 
 def check_looks(store: Store, task: Task) -> None:

@@ -198,7 +198,7 @@ def preferences_table(found: PreferenceReport) -> Table:
     shown = sum(each.n for each in found.counts)
     again = f": {shown:,} times, of which {shown - found.n:,} again with sides swapped" if shown > found.n else ""
     notes = (f"every time that two lists were shown counts once{again}",)
-    return Table(header, rows, n_name_columns=2, notes=notes)
+    return Table(header, rows, n_name_columns=2, notes=notes, keep=("B", "A clearly", "B clearly"))
 
 
 def swap_words(found: PreferenceReport) -> Iterator[str]:

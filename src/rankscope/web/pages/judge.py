@@ -22,8 +22,8 @@ from rankscope.data.tasks import (
 from rankscope.errors import OptionError, RankscopeError, UnknownNameError
 from rankscope.judging.agreement import AgreementReport
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, default_guideline, parse_guideline
-from rankscope.judging.left_to_judge import judged_by, nobody_words
-from rankscope.judging.pools import cut_of, n_known
+from rankscope.judging.left_to_judge import judged_by, nobody_words, raters_words
+from rankscope.judging.pools import cut_of, n_added, n_known
 from rankscope.judging.rater_view import RaterState
 from rankscope.judging.session import states_of_raters
 from rankscope.judging.settling_state import SettlingState
@@ -293,7 +293,7 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         items = len({item.query if task.plan.mode == "lists" else item.number for item in store.tasks.items(task)})
         words = f"{counted(items, unit)}; nobody is invited yet."
     else:
-        raters = raters_words(counted_)
+        raters = raters_words(len(counted_), sum(line.revoked is not None for line in counted_))
         kinds = "" if found is None else kinds_of_answers(found, counted_)
         words = f"{done:,} of {n:,} answers are given{kinds}, by {raters}." if n else f"{raters}, and nothing to judge."
     share, missing = done / n if n else 0.0, task.plan.overlap - len(counted_)
@@ -301,15 +301,6 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         share *= len(counted_) / task.plan.overlap
         words += f" {task.plan.overlap} raters are to judge each {unit}: {missing} more can be invited."
     return TaskStanding(n=n, done=done, share=share, words=words, raters=lines)
-
-
-def raters_words(lines: Sequence[RaterLine]) -> str:
-    """Count raters, and how many of them are revoked: what these have answered stays."""
-    n_revoked = sum(line.revoked is not None for line in lines)
-    words = counted(len(lines), "rater")
-    if not n_revoked:
-        return words
-    return f"{words}, {'who is' if len(lines) == 1 else f'{n_revoked:,} of them'} revoked"
 
 
 def kinds_of_answers(found: AgreementReport, lines: Sequence[RaterLine]) -> str:
@@ -407,7 +398,7 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
     found = agreement_in(library, task)
     return TaskPage(
         task=task,
-        what=what_of(task),
+        what=what_of(task) + added_words(library, task, len(items)),
         standing=standing_of(library, task, found),
         settling=settled.words if task.plan.measure else "",
         settling_lines=lines_of(store, task, settled) if task.plan.measure else (),
@@ -428,6 +419,13 @@ def lines_of(store: Store, task: Task, settled: SettlingState) -> tuple[str, ...
     """Return what is settled line by line, and that nobody is left for what is open, where that is so."""
     nobody = nobody_words(task, settled, store.raters.list(task), judged_by(store, task))
     return (*settled.lines, nobody) if nobody else settled.lines
+
+
+def added_words(library: Library, task: Task, n_items: int) -> str:
+    """Say how many docs of a random sample were not drawn for it."""
+    key = ("added", task.number, task.plan.k, task.plan.size, n_items)
+    n = library.cached(key, lambda: n_added(library.store, task))
+    return f", and {counted(n, 'doc')} added since" if n else ""
 
 
 def known_words(library: Library, task: Task) -> str:

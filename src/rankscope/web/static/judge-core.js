@@ -167,9 +167,11 @@ export class Outbox {
       this.heard.changed();
     }
     this.failures = 0;
+    this.blocked = "";
   }
 
   hear({ path, body, answer }, own) {
+    tellOfGuideline(answer.guideline);
     this.heard.taken({ path, body, answer, own });
     this.heard.changed();
   }
@@ -203,6 +205,43 @@ export class Watch {
   get seconds() { return Math.round((this.past + (this.since === null ? 0 : performance.now() - this.since)) / 100) / 10; }
 }
 
+// What can be undone in this tab, the last step at the end; a reload keeps it.
+const UNDO = "rankscope.undo.", MOST_STEPS = 500;
+const undoKey = () => UNDO + document.body.dataset.rater;
+
+export class Past {
+  constructor() {
+    try { this.steps = JSON.parse(sessionStorage.getItem(undoKey())) ?? []; } catch { this.steps = []; }
+  }
+  keep() {
+    try { sessionStorage.setItem(undoKey(), JSON.stringify(this.steps.slice(-MOST_STEPS))); } catch { /* a reload forgets it */ }
+  }
+  add(step) { this.steps.push(step); this.keep(); }
+  take() {
+    const last = this.steps.pop();
+    this.keep();
+    return last;
+  }
+  drop(wanted) { this.steps = this.steps.filter((step) => !wanted(step)); this.keep(); }
+  // What held before a step that is undone holds again, under a new uuid.
+  renew(old, now) {
+    for (const step of this.steps) if (old && step.made === old) step.made = now;
+    this.keep();
+  }
+}
+
+function forgetSteps({ own }) {
+  try {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(UNDO) && (own || key !== undoKey())) sessionStorage.removeItem(key);
+  } catch { /* a browser that keeps nothing */ }
+}
+
+// One after another: a step may have to wait for what it takes back.
+export function inTurn(act) {
+  let last = Promise.resolve();
+  return () => { last = last.catch(() => {}).then(act); };
+}
+
 // What a rater sees, kept in this browser for a reload without a connection; that of no other rater is left there.
 // Browsers allow it on https and on this machine alone: elsewhere a reload needs the connection.
 const KEPT = "rankscope-judged";
@@ -223,6 +262,7 @@ export async function keepScreen(content) {
 }
 
 export async function forgetScreens({ own }) {
+  forgetSteps({ own });
   if (typeof caches === "undefined") return;
   try {
     const cache = await caches.open(KEPT);
@@ -258,6 +298,38 @@ export function warn(words) {
   const place = $("warning");
   place.querySelector("span").textContent = words;
   place.hidden = false;
+}
+
+// What was so for a while goes away by itself, where nothing else was said meanwhile.
+export function unwarn(words) {
+  if ($("warning").querySelector("span").textContent === words) $("warning").hidden = true;
+}
+
+export const STOPPED = "The task is stopped: you can look at your answers, and new ones are not taken.";
+let blockedBefore = "";
+// Says why nothing is taken, and takes it back when something is.
+export function warnOfBlocked({ blocked }) {
+  if (blocked && blocked !== blockedBefore) warn(blocked);
+  if (!blocked) unwarn(blockedBefore);
+  blockedBefore = blocked;
+}
+
+// A page goes on with the text that it shows until the rater has the new one before them, on a page that is loaded anew.
+const SHOW_IT = "rankscope.guideline";
+function tellOfGuideline(now) {
+  if (now && now !== document.body.dataset.guideline) $("changed").hidden = false;
+}
+$("changed-show")?.addEventListener("click", () => {
+  try { sessionStorage.setItem(SHOW_IT, "1"); } catch { /* then it is behind Help */ }
+  location.reload();
+});
+export function showNewGuideline() {
+  try {
+    if (!sessionStorage.getItem(SHOW_IT)) return;
+    sessionStorage.removeItem(SHOW_IT);
+  } catch { return; }
+  $("guideline").open = true;
+  $("help").showModal();
 }
 
 // Keys are for the page, except in a field; a dialog that is closed by now has none.

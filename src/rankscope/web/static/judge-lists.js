@@ -1,10 +1,10 @@
 // The screen on which a rater sees whole lists side by side: flags, the one to choose, and which list is better.
-import { $, Outbox, Refused, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
+import { $, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json", PREFER = "/judge/preference.json", NEAR = 2;
 const DEGREES = [-2, -1, 0, 1, 2];
 let known, items, at = 0, view = null, cursor = { list: 0, place: 0 }, pair = 0, isFinished = false;
-const views = new Map(), loading = new Map(), past = [];
+const views = new Map(), loading = new Map(), past = new Past();
 const watch = new Watch();
 const outbox = new Outbox(document.body.dataset.rater, { taken, changed: showSaved });
 
@@ -22,9 +22,15 @@ function put(path, body) {
   outbox.add(path, { ...body, seconds: watch.seconds, at: new Date().toISOString() });
 }
 
-// What can be undone: `now` gives the uuid that holds, `was` is the one before.
-function remember(now, was, undo) {
-  past.push({ index: at, now, was, made: now(), undo });
+// What can be undone: where it is held, by `key` among others of its kind, and what brings the one before back.
+const KINDS = {
+  doc: { held: (shown, key) => docOf(shown, key)?.state, set: (shown, item, key, { flag, note }) => setDoc(shown, item, docOf(shown, key), flag, note) },
+  choice: { held: (shown) => shown.choice, set: (shown, item, key, { doc }) => setChoice(shown, item, doc) },
+  preference: { held: (shown, key) => shown.preferences[key], set: (shown, item, key, { value, cannot_tell }) => setPreference(shown, item, key, value, cannot_tell) },
+};
+
+function remember(shown, item, kind, key, before) {
+  past.add({ id: idOf(item), kind, key, before, made: KINDS[kind].held(shown, key).uuid });
 }
 
 function setDoc(shown, item, doc, flag, note) {
@@ -82,7 +88,7 @@ function prefer(value, cannotTell = false) {
   if (isFinished || !view) return;
   const [shown, item, index] = [view, items[at], pair];
   const before = setPreference(shown, item, index, value, cannotTell);
-  remember(() => shown.preferences[index].uuid, before.uuid, () => setPreference(shown, item, index, before.value, before.cannot_tell));
+  remember(shown, item, "preference", index, before);
   say(`${cannotTell ? "Cannot tell" : capital(wordsOfDegree(value))} · u to undo`);
   const open_ = shown.preferences.findIndex((one) => !isAnswered(one));
   if (open_ >= 0) pair = open_;
@@ -104,23 +110,29 @@ function wordsOfDegree(value) {
 function toggleChoice(id) {
   const [shown, item] = [view, items[at]], isChosen = shown.choice.doc === id;
   const before = setChoice(shown, item, isChosen ? null : id);
-  remember(() => shown.choice.uuid, before.uuid, () => setChoice(shown, item, before.doc));
+  remember(shown, item, "choice", null, before);
   say(isChosen ? "No longer chosen · u to undo" : "Chosen for this query · u to undo");
   show();
 }
 
-function undo() {
-  const last = past.pop();
+const undo = inTurn(async () => {
+  past.drop(({ id }) => !items.some((item) => idOf(item) === id)); // it has gone to another rater
+  const last = past.take();
   if (!last) return say("There is nothing to undo");
-  if (last.now() !== last.made) { // only what was said here is taken back
-    warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
-    return open(last.index);
+  const item = items.find((one) => idOf(one) === last.id);
+  const shown = views.get(last.id) ?? await load(item).catch(() => null);
+  if (!shown) {
+    past.add(last);
+    return say("Offline: this can be undone with the connection");
   }
-  last.undo();
-  for (const one of past) if (last.was && one.made === last.was) one.made = last.now(); // it holds again, under a new uuid
-  say("Undone");
-  open(last.index);
-}
+  const { held, set } = KINDS[last.kind];
+  if (held(shown, last.key)?.uuid === last.made) { // only what was said here is taken back
+    set(shown, item, last.key, last.before);
+    past.renew(last.before.uuid, held(shown, last.key).uuid);
+    say("Undone");
+  } else warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
+  open(items.indexOf(item));
+});
 
 function taken({ body, answer, own }) {
   const waits = outbox.entries().some(([, one]) => one.body.query === body.query && one.body.uuid !== body.uuid);
@@ -138,10 +150,11 @@ function taken({ body, answer, own }) {
       if (item) settle(item, shown);
     }
     if (answer.status === "conflict") {
-      past.length = 0;
+      past.drop(() => true);
       warn("This query was judged in another window meanwhile. What is shown now is what is kept; judge it again if it is wrong.");
     }
   }
+  if (answer.status === "ok") unwarn(STOPPED);
   if (answer.status === "refused") {
     warn(`Not saved: ${answer.reason}`);
     if (items) restore(body);
@@ -153,7 +166,7 @@ function taken({ body, answer, own }) {
 async function restore(body) {
   const item = items.find((one) => idOf(one) === idOf(body)) ?? items[at];
   views.delete(idOf(item));
-  past.length = 0;
+  past.drop(() => true);
   const shown = await load(item).catch(() => null);
   if (!shown) return;
   settle(item, shown);
@@ -292,7 +305,7 @@ function row(id, place, rank, words) {
   const doc = docOf(view, id) ?? { doc: id, title: "", text: "", fields: {}, links: [], state: { flag: false, note: "" } };
   const inLists = view.lists.filter(({ docs }) => docs.includes(id)).length;
   const chosen = view.choice.doc === id, title = visible(doc.title || id);
-  const about = [element("b", marked(doc.title || id, words), { dir: "auto" })];
+  const about = [element("b", marked(doc.title || id, words), { class: "title", dir: "auto" })];
   if (inLists > 1) about.push(" ", element("span", view.lists.length === 2 ? "in both" : `in ${inLists} lists`, { class: "tag" }));
   const fields = Object.entries(doc.fields).filter(([, value]) => typeof value !== "object" && !doc.links.includes(value)).slice(0, 4);
   if (fields.length) about.push(element("p", fields.map(([name, value]) => `${visible(name)}: ${visible(value)}`).join(" · "), { class: "small dim", dir: "auto" }));
@@ -351,13 +364,11 @@ function showEnd() {
   $("told").textContent = $("query").textContent;
 }
 
-let blockedBefore = "";
 function showSaved() {
   const said = outbox.words("press", "presses");
   if ($("saved").textContent !== said) $("saved").textContent = said;
   $("saved").classList.toggle("troubled", outbox.isTroubled);
-  if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
-  blockedBefore = outbox.blocked;
+  warnOfBlocked(outbox);
   if (isFinished) showEnd();
 }
 
@@ -381,7 +392,7 @@ $("flag").addEventListener("close", () => {
   if (!returnValue) return;
   const isFlag = returnValue === "flag";
   const before = setDoc(shown, item, doc, isFlag, isFlag ? $("note").value.trim() : "");
-  remember(() => doc.state.uuid, before.uuid, () => setDoc(shown, item, doc, before.flag, before.note));
+  remember(shown, item, "doc", doc.doc, before);
   say(`${isFlag ? "Flagged" : "Flag removed"} · u to undo`);
   show();
 });
@@ -458,7 +469,8 @@ async function begin(tries = 0) {
   }
   $("waiting").hidden = true;
   $("desk").hidden = false;
-  if (known.state === "stopped") warn("The task is stopped: you can look at your answers, and new ones are not taken.");
+  if (known.state === "stopped") warn(STOPPED);
+  showNewGuideline();
   showSaved();
   outbox.send();
   const first = items.findIndex(isOpen);

@@ -1,10 +1,10 @@
 // The screen on which a rater judges one doc at a time. Keys first; every press is kept at once, and sent when it can be.
-import { $, Outbox, Refused, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, keepScreen, keptScreen, marked, number, say, uuid, visible, warn, wordsOf } from "./judge-core.js";
+import { $, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json";
 const NEAR = 3; // so many queries further on are loaded before they are needed, also for who loses the connection
 let known, items, at = 0, words = new Set(), isFinished = false;
-const views = new Map(), loading = new Map(), choices = new Map(), past = [], paces = [];
+const views = new Map(), loading = new Map(), choices = new Map(), past = new Past(), paces = [];
 const watch = new Watch();
 const outbox = new Outbox(document.body.dataset.rater, { taken, changed: showSaved });
 
@@ -42,7 +42,7 @@ function isHere() {
 function change(item, now, { undoing = false } = {}) {
   const before = item.state;
   const state = { ...now, uuid: uuid() };
-  if (!undoing) past.push({ item, before, made: state.uuid });
+  if (!undoing) past.add({ id: idOf(item), before, made: state.uuid });
   const isEmpty = !isDone(state) && !state.flag && !state.note;
   const { query, doc, again } = item;
   put(SAVE, {
@@ -58,7 +58,7 @@ function change(item, now, { undoing = false } = {}) {
 function choose(item, doc, { undoing = false } = {}) {
   const before = choices.get(item.query) ?? { uuid: null, doc: null };
   const made = uuid();
-  if (!undoing) past.push({ item, choice: before, made });
+  if (!undoing) past.add({ id: idOf(item), choice: before, made });
   put(SAVE, { uuid: made, query: item.query, doc: doc ?? before.doc, choice: doc !== null, replaces: before.uuid });
   choices.set(item.query, { uuid: made, doc });
 }
@@ -79,22 +79,28 @@ function toggleChoice() {
   show();
 }
 
-function undo() {
-  const last = past.pop();
+const undo = inTurn(async () => {
+  const isThere = ({ id }) => items.some((item) => idOf(item) === id); // else it has gone to another rater
+  past.drop((step) => !isThere(step));
+  const last = past.take();
   if (!last) return say("There is nothing to undo");
-  at = items.indexOf(last.item);
-  isFinished = false;
-  const before = last.choice ?? last.before, now = () => (last.choice ? choices.get(last.item.query) : last.item.state).uuid;
-  if (now() !== last.made) { // only what was said here is taken back
-    warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
-    return open(at);
+  const item = items.find((one) => idOf(one) === last.id);
+  if (last.choice && !choices.has(item.query)) await load(item.query).catch(() => {});
+  if (last.choice && !choices.has(item.query)) {
+    past.add(last);
+    return say("Offline: this can be undone with the connection");
   }
-  if (last.choice) choose(last.item, before.doc, { undoing: true });
-  else change(last.item, before, { undoing: true });
-  for (const one of past) if (before.uuid && one.made === before.uuid) one.made = now(); // it holds again, under a new uuid
-  say("Undone");
-  open(at);
-}
+  const before = last.choice ?? last.before, now = () => (last.choice ? choices.get(item.query) : item.state)?.uuid;
+  const isOurs = now() === last.made; // only what was said here is taken back
+  if (!isOurs) warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
+  else if (last.choice) choose(item, before.doc, { undoing: true });
+  else change(item, before, { undoing: true });
+  if (isOurs) {
+    past.renew(before.uuid, now());
+    say("Undone");
+  }
+  open(items.indexOf(item));
+});
 
 // What the server said to an answer, of this tab or of another one
 // What another window has sent may still stand in the storage of this one: that it was removed is heard of later.
@@ -111,6 +117,7 @@ function taken({ body, answer, own }) {
     if (answer.status === "conflict" && differs) warn(`This was judged in another window meanwhile, and that is what is kept: ${wordsOfState(answer.doc)}. Judge it again if it is wrong.`);
     if (answer.status === "conflict") forget(item);
   }
+  if (answer.status === "ok") unwarn(STOPPED);
   if (answer.status === "refused") {
     warn(`Not saved: ${answer.reason}`);
     restore(body.query);
@@ -125,7 +132,7 @@ async function restore(query) {
   if (!stored) return;
   const states = new Map(stored.items.map((item) => [idOf(item), item.state]));
   for (const item of items) item.state = states.get(idOf(item)) ?? item.state;
-  past.length = 0;
+  past.drop(() => true);
   views.delete(query);
   overlay();
   const first = items.findIndex(isOpen);
@@ -133,7 +140,7 @@ async function restore(query) {
 }
 
 const waits = (wanted) => outbox.entries().some(([, { body }]) => wanted(body));
-const forget = (item) => past.splice(0, past.length, ...past.filter((one) => one.item !== item));
+const forget = (item) => past.drop(({ id }) => id === idOf(item));
 
 function wordsOfState({ grade: value, cannot_tell, flag, note }) {
   const said = [];
@@ -319,14 +326,12 @@ function backButton() {
   return element("p", button);
 }
 
-let blockedBefore = "";
 function showSaved() {
   const place = $("saved");
   const said = outbox.words("press", "presses");
   if (place.textContent !== said) place.textContent = said;
   place.classList.toggle("troubled", outbox.isTroubled);
-  if (outbox.blocked && outbox.blocked !== blockedBefore) warn(outbox.blocked);
-  blockedBefore = outbox.blocked;
+  warnOfBlocked(outbox);
   if (isFinished) showEnd();
 }
 
@@ -350,8 +355,10 @@ function askSettling(wait = isFinished ? 300 : 1500) {
 function showSettling() {
   const { line, newer } = settled, isOld = newer || (isFinished && isOlder);
   // who is done cannot do what is left: it is for others
-  const mine = isFinished && items.length && !isOld && !line.startsWith("It is settled") ? " Nothing of that is left for you." : "";
-  $("settle-line").textContent = line && `${line}${isOld ? " (being worked out again)" : mine}`;
+  const isDone_ = isFinished && items.length > 0;
+  const mine = isDone_ && !isOld && !line.startsWith("It is settled") ? " Nothing of that is left for you." : "";
+  const old = isDone_ ? "Nothing is left for you. What is left for others is being worked out." : `${line} (being worked out again)`;
+  $("settle-line").textContent = line && (isOld ? old : `${line}${mine}`);
   $("settle").hidden = !line;
 }
 
@@ -496,7 +503,8 @@ async function begin(tries = 0) {
   overlay();
   $("waiting").hidden = true;
   $("desk").hidden = false;
-  if (known.state === "stopped") warn("The task is stopped: you can look at your answers, and new ones are not taken.");
+  if (known.state === "stopped") warn(STOPPED);
+  showNewGuideline();
   showSaved();
   outbox.send();
   askSettling();

@@ -35,7 +35,7 @@ class FileSeen(LightRecord):
     """What a file was when it was cut, and where: only some of it is the same on other machines."""
 
     host: str
-    state: tuple[int, ...]
+    state: tuple[int, int, int]
 
 
 class ByteRange(LightRecord):

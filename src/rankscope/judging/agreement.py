@@ -617,7 +617,7 @@ def pairs_sentence(pairs: Sequence[RaterVerdicts]) -> str:
     """Say whether verdicts depend on the rater: of one pair in full, of more which of them do."""
     if len(pairs) < 2:
         return "".join(pair.headline for pair in pairs)
-    if (together := shared_headline(pairs)):
+    if together := shared_headline(pairs):
         return together
     if len(pairs) <= SHOWN_PAIRS and any(each.depends_on_rater is None for each in pairs):
         return " ".join(each.own_headline for each in pairs)

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import rankscope as rs
-from rankscope.align import sharded
+from rankscope.align import kernel, sharded
 from rankscope.align.sharded import Clash, ShardHits
 from rankscope.data import sharded as sources
 from rankscope.errors import BadLine, BadLinesError
@@ -566,6 +566,44 @@ def test_many_runs_are_one_job_and_each_has_its_own_scores(tmp_path, write_file)
     assert "parts" in str(states[-1])
 
 
+@pytest.mark.parametrize("kind", ["r.run", "r.run.gz", "r.parquet", "r.json"])
+def test_a_file_that_is_rewritten_while_it_is_read_at_once_is_refused(tmp_path, monkeypatch, kind):
+    """Its size and its time of change are those of before; whoever reads it has half of each, or bad lines."""
+    path = tmp_path / kind
+    rs.write_run({"q1": {"d4": 2.0, "d8": 1.0}}, path)
+    content, state = path.read_bytes(), path.stat()
+
+    def rewritten(*args, **kwargs):
+        path.write_bytes(content)
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+        return n_threads(*args, **kwargs)
+
+    source = rs.load_run(path).source
+    n_threads = kernel.n_threads
+    if kind == "r.json":  # which the kernel does not read
+        from rankscope.io import read
+
+        monkeypatch.setattr(read, "read_file", lambda *a, _old=read.read_file, **k: (rewritten(None), _old(*a, **k))[1])
+    else:
+        monkeypatch.setattr(kernel, "n_threads", rewritten)
+    run = rs.Run(source, name="r")
+    with pytest.raises(rs.InputError, match=rf"{kind} was changed while it was read, or since"):
+        rs.evaluate(QRELS, run, "AP")
+
+
+@pytest.mark.parametrize("how", [{}, {"memory": "256MB"}])
+def test_the_digest_of_a_file_that_was_rewritten_since_is_refused(whole, how):
+    found = rs.evaluate(QRELS, whole, "AP", **how)
+    later = rs.evaluate(QRELS, whole, "AP", **how)
+    assert found.to_json()
+    state = whole.stat()
+    whole.write_text(whole.read_text().replace("d1 ", "d3 "))
+    os.utime(whole, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert found.to_json()  # as it is known
+    with pytest.raises(rs.InputError, match=r"whole\.run was changed while it was read, or since"):
+        later.to_json()
+
+
 def test_what_is_kept_is_not_scored_again_and_what_is_damaged_is(whole, tmp_path, monkeypatch):
     kept = tmp_path / "kept"
     first = scores_of(whole, memory="256MB", keep=kept)
@@ -718,11 +756,10 @@ def test_shards_that_are_scored_one_by_one_are_the_whole_together(whole):
 def test_shards_put_together_say_what_an_evaluation_says(whole):
     qrels = {**QRELS, "never-asked": {"d1": 1}, "none-relevant": {"d1": 0}}
     whole.write_text(whole.read_text() + "none-relevant Q0 d1 1 1 t\n")
-    parts = [rs.score_shard(qrels, shard, "AP") for shard in rs.shards_of(whole, n=4)]
     for policies in (rs.Policies(), rs.Policies(no_relevant="exclude")):
-        same = [replace(part, policies=policies) for part in parts]
+        parts = [rs.score_shard(qrels, shard, "AP", policies=policies) for shard in rs.shards_of(whole, n=4)]
         with pytest.warns(rs.RankscopeWarning):
-            together = rs.Scores.concat(same, qrels, name="whole")
+            together = rs.Scores.concat(parts, qrels, name="whole")
         alone = rs.evaluate(qrels, whole, "AP", no_relevant=policies.no_relevant)
         assert "whole does not answer 1 of 42 queries: they score 0 and count" in alone.notes[0]
         assert together.notes == alone.notes
@@ -852,34 +889,71 @@ def test_all_bad_lines_are_an_error_of_shards_too(write_file):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    "change",
     [
-        ({"ranks": np.array([0])}, "a rank is below 1"),
-        ({"ranks": np.array([-1])}, "a rank is below 1"),
-        ({"ranks": np.array([10**12])}, "beyond the docs that were retrieved"),
-        ({"ranks": np.array([1, 2])}, "differ in length"),
-        ({"ranks": np.array([1.0])}, "another type"),
-        ({"grades": np.array([np.nan])}, "no finite number"),
-        ({"grades": np.array([np.inf])}, "no finite number"),
-        ({"positions": np.array([99])}, "that the qrels do not have"),
-        ({"positions": np.array([-1])}, "that the qrels do not have"),
-        ({"n_hits": np.array([2])}, "not as many as it says"),
-        ({"n_retrieved": np.array([-4])}, "not as many as it says"),
-        ({"positions": np.array([0, 1])}, "differ in length"),
-        (
-            {name: np.array([1, 1]) for name in ("n_retrieved", "n_hits", "ranks")}
-            | {"positions": np.array([1, 0]), "grades": np.ones(2)},
-            "not in the order of the qrels",
-        ),
-        ({"other_hashes": b"abc"}, "cannot be counted"),
+        {"ranks": np.array([2])},
+        {"ranks": np.array([1.0])},
+        {"ranks": np.array([1, 2])},
+        {"grades": np.array([2.0])},
+        {"positions": np.array([1])},
+        {"n_hits": np.array([0])},
+        {"n_retrieved": np.array([2])},
+        {"other_hashes": b"12345678"},
+        {"n_rows": 2},
     ],
 )
-def test_parts_that_were_damaged_on_their_way_are_refused(write_file, change, words):
+def test_parts_that_were_damaged_on_their_way_are_refused(write_file, change):
     (shard,) = rs.shards_of(write_file("q1 Q0 a 1 1 t\n", "r.run"))
     part = rs.score_shard(RANKED, shard, "RR")
-    damaged = replace(part, hits=replace(part.hits, **change))
-    with pytest.raises(rs.InputError, match=rf"r\.run \(bytes 0 to 14\) is damaged: .*{words}"):
-        rs.Scores.concat([damaged], RANKED)
+    assert list(rs.Scores.concat([pickle.loads(pickle.dumps(part))], RANKED))
+    for damaged in (replace(part, hits=replace(part.hits, **change)), replace(part, measures=("AP",))):
+        with pytest.raises(
+            rs.InputError, match=r"r\.run \(bytes 0 to 14\) is not what score_shard returned: it was dam"
+        ):
+            rs.Scores.concat([damaged], RANKED)
+
+
+def test_a_bit_that_was_turned_on_the_way_is_seen(write_file):
+    """Whatever it is part of: either what is not whole cannot be unpickled, or it is refused, or it is the same."""
+    shard = rs.shards_of(write_file("\n".join(LINES), "r.run"), n=2)[0]
+    part = rs.score_shard(QRELS, shard, MEASURES)
+    right, content = bits(rs.Scores.concat([part], QRELS, name="r")["r"]), pickle.dumps(part)
+    n_refused = 0
+    for at in range(0, 8 * len(content), 8 * len(content) // 300):
+        turned = bytearray(content)
+        turned[at // 8] ^= 1 << at % 8
+        try:
+            found = pickle.loads(bytes(turned))
+        except Exception:
+            continue
+        try:
+            same = bits(rs.Scores.concat([found], QRELS, name="r")["r"]) == right
+        except Exception:
+            n_refused += 1
+        else:
+            assert same
+    assert n_refused > 30
+
+
+def test_shards_of_two_versions_of_a_file_are_refused(write_file):
+    text = "\n".join(LINES)
+    path = write_file(text, "r.run")
+    first = [rs.score_shard(QRELS, shard, "AP") for shard in rs.shards_of(path, n=4)[:2]]
+    os.utime(path, (1, 1))
+    later = [rs.score_shard(QRELS, shard, "AP") for shard in rs.shards_of(path, n=4)[2:]]
+    with pytest.raises(rs.InputError, match=r"r\.run was changed between the cutting"):
+        rs.Scores.concat([*first, *later], QRELS)
+
+
+@pytest.mark.parametrize("place", [0, 1, -1])
+def test_rows_of_parquet_that_nobody_scored_are_named(tmp_path, place):
+    path = tmp_path / "r.parquet"
+    frame().write_parquet(path, row_group_size=200)
+    shards = rs.shards_of(path, n=4)
+    lost = shards.pop(place)
+    parts = [rs.score_shard(QRELS, shard, "AP") for shard in shards]
+    words = f"rows {lost.start + 1} to {lost.end} of {path} are in no shard that was given"
+    assert words in rs.Scores.concat(parts, QRELS).notes
 
 
 def test_what_is_no_scored_shard_is_refused(whole):

@@ -42,6 +42,7 @@ from rankscope.executors import executor_from
 from rankscope.executors.jobs import TaskJob, run_kept
 from rankscope.executors.kept import Kept
 from rankscope.io.addresses import is_remote, shown_url
+from rankscope.io.file_state import changed_meanwhile, check_same, states_of
 from rankscope.io.limits import in_words
 from rankscope.io.memory import GROWTH, PROCESS_BYTES, client_bytes, resident_bytes
 from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, look_at, scratch_folder
@@ -490,6 +491,8 @@ class ShardWork:
             source, own = sources[i], shards[i]
             found[i] = self.regrouped(source, own, one.clash) if one.clash else self.checked(source, own, one)
         check_same(states)
+        for source in sources:
+            source.states = {file: states[file] for file in source.files if file in states}
         return [hits for hits in found if hits is not None]
 
     def kept_regrouped(self, source: ShardedSource, shards: Sequence[Shard]) -> ShardHits | None:
@@ -767,38 +770,6 @@ def align_task(
     read_options, shard = task
     policies = options.pop("policies")
     return align_shard(qrels, shard, policies, replace(read_options, progress=progress), **options)
-
-
-FileStates = dict[str, tuple[int, int, int]]
-
-
-def states_of(paths: Iterable[str]) -> FileStates:
-    """Return what tells files of this machine from what may be in their place later: whatever is written changes it.
-
-    Numbers of inodes do not count: where an object store is mounted as a folder, they change by themselves.
-    """
-    found: FileStates = {}
-    for path in paths:
-        if not is_remote(path) and path != "-":  # a store tells its versions apart
-            with suppress(OSError):  # whoever reads it says what is wrong
-                state = Path(path).stat()
-                found[path] = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)  # programs set the mtime alone
-    return found
-
-
-def check_same(states: FileStates) -> None:
-    """Refuse what was found in files of which some rows may be of one content and some of another."""
-    now = states_of(states)
-    for path, state in states.items():
-        if now.get(path) != state:
-            raise changed_meanwhile(path)
-
-
-def changed_meanwhile(path: str) -> InputError:
-    return InputError(
-        f"{path} was changed while it was read, so what was found in it cannot be trusted",
-        hint="wait until what writes it has come to its end, then try again",
-    )
 
 
 def check_seen(shard: Any) -> None:

@@ -257,14 +257,16 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
 
 def read_qrels_file(source: FileSource, *, threads: int | None = None) -> Any:
     """Return the rows of a file, or what the kernel has made of them where it can read the file."""
-    index = None if source.text is None else index_text(source.text, threads=threads)
+    with source.staying_the_same():
+        index = None if source.text is None else index_text(source.text, threads=threads)
     if index is None:
         return source.read()
 
     def read_again() -> QrelsRows:
         from rankscope.io.read import read_qrels
 
-        return read_qrels(source.stored, format="trec").rows
+        with source.staying_the_same():
+            return read_qrels(source.stored, format="trec").rows
 
     return IndexedQrels(index, read_again)
 

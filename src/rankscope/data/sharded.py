@@ -14,6 +14,7 @@ from rankscope.data.run import Run
 from rankscope.data.sources import FileSource, Origin, ReadOptions, RowsSource, TableSource, name_of, table_source
 from rankscope.errors import BadLine, BadLinesError, InputError
 from rankscope.io.addresses import is_remote, shown_url
+from rankscope.io.file_state import FileStates, check_same
 from rankscope.io.limits import (
     cannot_read,
     check_size,
@@ -550,6 +551,8 @@ class ShardedSource:
         """Whether the rows of each query lie in one part, as far as is known."""
         self.notes: list[str] = []
         """What must be said of how the run was read."""
+        self.states: FileStates = {}
+        """What its files were when its hits were found."""
         self.tag: str | None = None
         self.found_integer_ids: frozenset[str] = frozenset()
         self.ahead: dict[Any, Any] = {}
@@ -713,6 +716,12 @@ class ShardedSource:
         return layout_of(source_of(file), format_name=self.options.format, columns=self.options.columns).format
 
     def digest(self) -> str:
+        """Return what stands for the content of the files, where they still are what was read."""
+        found = self._digest()
+        check_same(self.states)
+        return found
+
+    def _digest(self) -> str:
         """Return the SHA-256 of a single file; of several `files:` and that over their names, sizes and digests.
 
         `files-etag:` says that the digests of an object store are among them, so that nothing had to be fetched.

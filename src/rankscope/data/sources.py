@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence, Sized
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from rankscope.checks import check_options
 from rankscope.errors import BadLine, give_warning
 from rankscope.io.addresses import is_remote, shown_url
+from rankscope.io.file_state import FileStates, check_same, states_of
 from rankscope.io.formats import without_endings
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
 from rankscope.light import LightRecord, types_of
@@ -146,12 +147,13 @@ class FileSource:
         self._tag: str | None = None
         self._has_warned = False
         self._is_sound = False
+        self._states: FileStates = {}
         self.once: Any = None
         """The source that took what can be read only once, such as standard input."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all but the kernel's view of the columns, which belongs to this process."""
-        return {name: value for name, value in vars(self).items() if name != "by_column"}
+        """Return all but the kernel's view of the columns and the times of the file, which belong to this machine."""
+        return {**{name: value for name, value in vars(self).items() if name != "by_column"}, "_states": {}}
 
     @property
     def name(self) -> str:
@@ -182,6 +184,7 @@ class FileSource:
             found: str | StoredFile = self.once.stored if isinstance(self.once, FileSource) else self.once.copy_path
             return found
         if self._content is None and os.path.isfile(self.path) and os.path.getsize(self.path):  # noqa: PTH113, PTH202 (pathlib takes long to load)
+            self._states = states_of([self.path])
             return self.path
         from rankscope.io.source import StoredFile, source_of
 
@@ -219,6 +222,7 @@ class FileSource:
 
     def accept_columns(self) -> None:
         """Take from the kernel that it has read all rows, and found none malformed."""
+        check_same(self._states)
         self._is_sound = True
 
     @property
@@ -231,8 +235,9 @@ class FileSource:
         from rankscope.io.read import read_file
         from rankscope.io.table import KINDS
 
-        table = self.table
-        file = read_file(self.stored, KINDS[self.kind], **vars(self.options)) if table is None else table.checked()
+        with self.staying_the_same():
+            table = self.table
+            file = read_file(self.stored, KINDS[self.kind], **vars(self.options)) if table is None else table.checked()
         self.warn_of_skipped(file.bad_lines)
         if file.n_ungraded:
             have = "row has" if file.n_ungraded == 1 else "rows have"
@@ -252,8 +257,23 @@ class FileSource:
             return self.text
         return self.text.chunks(self.options.progress) if self.text.is_stream else self.text.data()
 
-    def errors_of_kernel(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.text is None else self.text.errors_of_kernel()
+    @contextmanager
+    def errors_of_kernel(self) -> Iterator[None]:
+        """Say in words of ours what keeps the kernel from reading the file."""
+        with self.staying_the_same():
+            if self.text is None:
+                yield
+            else:
+                with self.text.errors_of_kernel():
+                    yield
+
+    @contextmanager
+    def staying_the_same(self) -> Iterator[None]:
+        """Read the file, which is refused where it is another one by the end: an error may be due to that, too."""
+        try:
+            yield
+        finally:
+            check_same(self._states)
 
     def accept(self, bad_lines: Sequence[tuple[int, bytes]], *, n_rows: int, tag: str | None) -> None:
         """Take what the kernel says of a run; raise where it has malformed lines or no rows."""
@@ -287,10 +307,19 @@ class FileSource:
     @property
     def origin(self) -> Origin:
         if self.text is not None:
-            return Origin(self.text.name, "trec", self.text.sha256)
+            return Origin(self.text.name, "trec", self._digest)
         if self._is_sound and self.table is not None:
-            return Origin(self.table.path, self.table.format, partial(str, self.table.sha256))
-        return Origin(self.file.path, self.file.format, lambda: self.file.sha256)
+            return Origin(self.table.path, self.table.format, self._digest)
+        return Origin(self.file.path, self.file.format, self._digest)
+
+    def _digest(self) -> str:
+        """Return the SHA-256 of the file, where it still is what was read."""
+        if self.text is not None:
+            found = self.text.sha256()
+        else:
+            found = self.table.sha256 if self._is_sound and self.table is not None else self.file.sha256
+        check_same(self._states)
+        return found
 
 
 def file_source(data: Any, options: ReadOptions | None = None, *, kind: str = "run") -> Any | None:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from rankscope.errors import FormatError, InputError
 from rankscope.io.addresses import is_remote
+from rankscope.io.file_state import FileState
 from rankscope.io.limits import cannot_read, max_line_bytes
 from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_file, remote_list
 from rankscope.io.text import is_plain
-from rankscope.light import LightRecord, field
+from rankscope.light import LightRecord, field, replace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +36,7 @@ class FileSeen(LightRecord):
     """What a file was when it was cut, and where: only some of it is the same on other machines."""
 
     host: str
-    state: tuple[int, int, int]
+    state: FileState
 
 
 class ByteRange(LightRecord):
@@ -93,6 +94,8 @@ class RowGroups(LightRecord):
     """The row after the last."""
     n_bytes: int | None = None
     """The size of the whole file when it was cut."""
+    n_rows: int | None = None
+    """How many rows the whole file has."""
     seen: FileSeen | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -263,11 +266,11 @@ def cut_parquet(path: str, size: int, target_rows: int) -> Iterator[Shard]:
             if end > n_rows + n_in_group:  # a query that goes on for more than a row group
                 n_rows += n_in_group
                 continue
-            yield RowGroups(path, start, end, size)
+            yield RowGroups(path, start, end, size, total)
             start = end
         n_rows += n_in_group
     if start < total or not total:
-        yield RowGroups(path, start, total, size)
+        yield RowGroups(path, start, total, size, total)
 
 
 def query_column(path: str) -> Callable[[int, int], pl.Series]:
@@ -350,7 +353,7 @@ def smaller_shards(shard: Shard, target_bytes: int) -> Iterator[Shard]:
     elif isinstance(shard, RowGroups):
         n_rows = max(1, target_bytes // (4 * ROW_BYTES))
         for start in range(shard.start, shard.end, n_rows):
-            yield RowGroups(shard.path, start, min(shard.end, start + n_rows), shard.n_bytes)
+            yield replace(shard, start=start, end=min(shard.end, start + n_rows))
     else:
         yield shard
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from platform import node
@@ -23,7 +24,6 @@ from rankscope.align.sharded import (
     digest_of_qrels,
     kernel_hits,
     lines_notes,
-    states_of,
 )
 from rankscope.arrays import Floats, Ints
 from rankscope.checks import check_at_least
@@ -33,6 +33,7 @@ from rankscope.data.run import Run, raise_duplicate
 from rankscope.data.sharded import ShardedSource
 from rankscope.data.sources import DictSource
 from rankscope.errors import InputError, MeasureError, OptionError, give_warning
+from rankscope.io.file_state import states_of
 from rankscope.io.shards import (
     USUAL_ROWS,
     ByteRange,
@@ -73,6 +74,8 @@ class ShardScores(LightRecord, eq=False):
     """That of the judgments that it was scored by."""
     options: ReadOptions = ReadOptions()
     """How the file was read."""
+    digest: str = ""
+    """That of all else, by which `concat` sees that nothing was damaged on its way."""
 
     @property
     def positions(self) -> Ints:
@@ -187,7 +190,8 @@ def score_shard(
     values, _undefined = score_hits(own, wanted, decided)
     names = tuple(measure.name for measure in wanted)
     how = replace(options or ReadOptions(), progress=None)  # what draws it stays where it is
-    return ShardScores(shard, names, values, found, decided, digest_of_qrels(judged), how)
+    scored = ShardScores(shard, names, values, found, decided, digest_of_qrels(judged), how)
+    return replace(scored, digest=digest_of(scored))
 
 
 def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | None = None, *, name: str) -> Scores:
@@ -232,9 +236,12 @@ def joined_hits(parts: Sequence[ShardScores], qrels: Qrels, policies: Policies) 
     digest = digest_of_qrels(qrels)
     joined = JoinedShards(len(qrels), qrels.query_ids)
     for place, part in enumerate(parts):
+        if digest_of(part) != part.digest:
+            raise InputError(
+                f"what was found in {part.shard} is not what score_shard returned: it was damaged on its way",
+                hint="score this shard again",
+            )
         check_scored_alike(part, parts[0], policies, digest)
-        if problem := next(problems_of(part.hits, len(qrels)), ""):
-            raise InputError(f"what was found in {part.shard} is damaged: {problem}", hint="score this shard again")
         joined.add(place, part.shard, part.hits)
         if joined.clash:
             clash = joined.clash
@@ -243,6 +250,7 @@ def joined_hits(parts: Sequence[ShardScores], qrels: Qrels, policies: Policies) 
                 hint="list each shard once; evaluate(…, memory=) regroups rows that are not grouped by query",
             )
     check_listed_once([part.shard for part in parts])
+    check_one_version(part.shard for part in parts)
     if policies.ties == "given" and joined.disagrees_on_ranks:
         raise_different_ranks(parts)
     return joined.as_shard()
@@ -257,25 +265,31 @@ def raise_different_ranks(parts: Sequence[ShardScores]) -> NoReturn:
     )
 
 
-def problems_of(hits: ShardHits, n_queries: int) -> Iterator[str]:
-    """Say what cannot be in the hits of a shard, as it would give scores that are wrong."""
-    whole = (hits.positions, hits.n_retrieved, hits.n_hits, hits.ranks)
-    if any(array.ndim != 1 or array.dtype.kind != "i" for array in whole) or hits.grades.dtype.kind != "f":
-        yield "an array has another type"
-    elif len({len(array) for array in whole[:3]}) > 1 or len(hits.ranks) != len(hits.grades):
-        yield "its arrays differ in length"
-    elif len(hits.positions) and (hits.positions[0] < 0 or hits.positions[-1] >= n_queries):
-        yield "it has a query that the qrels do not have"
-    elif (np.diff(hits.positions) <= 0).any():
-        yield "its queries are not in the order of the qrels"
-    elif (hits.n_hits < 0).any() or (hits.n_hits > hits.n_retrieved).any() or hits.n_hits.sum() != len(hits.ranks):
-        yield "its docs are not as many as it says"
-    elif (hits.ranks < 1).any() or (hits.ranks > np.repeat(hits.n_retrieved, hits.n_hits)).any():
-        yield "a rank is below 1, or beyond the docs that were retrieved"
-    elif not np.isfinite(hits.grades).all():
-        yield "a grade is no finite number"
-    elif len(hits.other_hashes) % 8:
-        yield "its queries without judgments cannot be counted"
+def digest_of(part: ShardScores) -> str:
+    """Return the SHA-256 of all that a scored shard says."""
+    digest = hashlib.sha256()
+    for name, value in sorted({**vars(part), **vars(part.hits), "seen": getattr(part.shard, "seen", None)}.items()):
+        if name in ("hits", "digest"):
+            continue
+        if isinstance(value, np.ndarray):
+            digest.update(f"{name} {value.dtype.str} {value.shape} ".encode())
+            digest.update(np.ascontiguousarray(value))
+        else:  # the order of a set differs from one process to the next
+            said = sorted(value) if isinstance(value, frozenset) else value
+            digest.update(f"{name} {said!r} ".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def check_one_version(shards: Iterable[Shard]) -> None:
+    """Refuse shards of one file that was another one by the time that some of them were cut."""
+    first: dict[tuple[str, str], FileSeen] = {}
+    for shard in shards:
+        seen = shard.seen
+        if seen is not None and first.setdefault((shard.path, seen.host), seen) != seen:
+            raise InputError(
+                f"{shard.path} was changed between the cutting of some of its shards and that of others",
+                hint="cut the file as it is now (shards_of), and score all of its shards",
+            )
 
 
 def mismatch_notes(parts: Sequence[ShardScores], qrels: Qrels, scores: RunScores) -> tuple[str, ...]:
@@ -288,16 +302,18 @@ def mismatch_notes(parts: Sequence[ShardScores], qrels: Qrels, scores: RunScores
 
 
 def gap_notes(shards: Iterable[Any]) -> Iterator[str]:
-    """Say which bytes of a file nobody has scored, where shards are ranges of it."""
-    ranges: dict[tuple[str, int], list[ByteRange]] = {}
+    """Say which bytes or rows of a file nobody has scored, where shards are ranges of it."""
+    ranges: dict[tuple[str, str, int], list[tuple[int, int]]] = {}
     for shard in shards:
         if isinstance(shard, ByteRange) and shard.n_bytes is not None:
-            ranges.setdefault((shard.path, shard.n_bytes), []).append(shard)
-    for (path, n_bytes), own in ranges.items():
-        end = 0
-        for start, next_end in [*sorted((each.start, each.end) for each in own), (n_bytes, n_bytes)]:
+            ranges.setdefault((shard.path, "bytes", shard.n_bytes), []).append((shard.start, shard.end))
+        elif isinstance(shard, RowGroups) and shard.n_rows is not None:
+            ranges.setdefault((shard.path, "rows", shard.n_rows), []).append((shard.start, shard.end))
+    for (path, what, total), own in ranges.items():
+        end, first = 0, 0 if what == "bytes" else 1  # rows are counted from 1, as in the name of a shard
+        for start, next_end in [*sorted(own), (total, total)]:
             if start > end:
-                yield f"bytes {end} to {start} of {path} are in no shard that was given"
+                yield f"{what} {end + first} to {start} of {path} are in no shard that was given"
             end = max(end, next_end)
 
 

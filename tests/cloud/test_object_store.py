@@ -124,8 +124,12 @@ def test_lists_of_a_prefix_and_of_patterns(bucket):
     assert one.etag
     with pytest.raises(rs.InputError, match=r"no file matches s3://rankings/run/part-\*\.csv"):
         names("s3://rankings/run/part-*.csv")
-    with pytest.raises(rs.InputError, match="there is nothing below s3://rankings/other/"):
+    with pytest.raises(rs.InputError, match="there is nothing below s3://rankings/other/") as raised:
         names("s3://rankings/other/")
+    assert raised.value.hint == "nothing lies below s3://rankings/other/; check the path"
+    with pytest.raises(rs.InputError, match="there is nothing below s3://rankings/rnu/") as raised:
+        names("s3://rankings/rnu/")
+    assert raised.value.hint == "did you mean run?"
 
 
 def test_parts_of_a_file(bucket, monkeypatch):

@@ -81,6 +81,17 @@ def test_parts_that_are_kept_are_cut_alike_whatever_else_is_in_memory():
     assert rooms == {128 << 20}  # the next power of 2 below (512 - 45 - 24) x 0.4 MB
 
 
+def test_a_row_group_that_fits_is_no_reason_to_warn_where_several_have_something_to_do(tmp_path):
+    """Two processes with 750 MB each may read 500,000 rows at a time, though a part is as small as a row group."""
+    table = pl.DataFrame({"query": [f"q{i // 1000}" for i in range(500_000)]})
+    table = table.with_columns(pl.int_range(pl.len()).cast(pl.Float64).alias("score"))
+    table.with_columns(("d" + pl.int_range(pl.len()).cast(pl.String)).alias("doc")).write_parquet(
+        tmp_path / "r.parquet", row_group_size=500_000
+    )
+    found = rs.evaluate({"q1": {"d1000": 1}}, tmp_path / "r.parquet", "RR", workers=2, memory="1500MB")
+    assert not [note for note in found.notes if "cannot be cut" in note]
+
+
 def test_parts_of_tables_are_never_tiny():
     plan = ShardPlan(memory=64 << 20)
     room = sharded.room_in(plan, 1, 46 << 20)

@@ -209,8 +209,8 @@ def test_parquet_of_many_row_groups_is_read_a_few_times_while_it_is_cut(tmp_path
     frame().write_parquet(tmp_path / "r.parquet", row_group_size=5)
     reads, real = [], shards.query_column
 
-    def watched(path):
-        read = real(path)
+    def watched(path, columns):
+        read = real(path, columns)
         return lambda start, n_rows: reads.append(start) or read(start, n_rows)
 
     expected = [(shard.start, shard.end) for shard in rs.shards_of(tmp_path / "r.parquet", n=45)]
@@ -1044,3 +1044,26 @@ def test_compare_says_the_same_of_runs_in_parts(whole, write_file):
         in_parts = rs.compare(QRELS, runs, MEASURES, memory="256MB", **how)
         plain = rs.compare(QRELS, runs, MEASURES, **how)
         assert in_parts.to_json() == plain.to_json()
+
+
+OWN_NAMES = {"query": "kw", "doc": "item", "score": "weight"}
+
+
+@pytest.mark.parametrize("rows", ["grouped", "scattered"])
+@pytest.mark.parametrize("kind", ["r.parquet", "r.csv", "r.csv.gz"])
+def test_columns_of_other_names_are_known_in_parts_too(tmp_path, kind, rows):
+    names = dict(zip(("query", "doc", "rank", "score"), ("kw", "item", "place", "weight"), strict=True))
+    table = frame(sorted(ROWS, key=lambda row: row[1]) if rows == "scattered" else ROWS).rename(names)
+    path, options = tmp_path / kind, rs.ReadOptions(columns=OWN_NAMES)
+    if kind == "r.parquet":
+        table.write_parquet(path, row_group_size=200)
+    else:
+        content = table.write_csv().encode()
+        path.write_bytes(gzip.compress(content) if kind.endswith("gz") else content)
+    frame().write_parquet(tmp_path / "usual.parquet")
+    wanted = bits(scores_of(tmp_path / "usual.parquet"))
+    for how in ({}, {"memory": "256MB"}, {"workers": 2}, {"keep": tmp_path / "kept"}):
+        assert bits(scores_of(path, options=options, **how)) == wanted
+    if rows == "grouped":
+        parts = [rs.score_shard(QRELS, each, MEASURES, options=options) for each in rs.shards_of(path, options=options)]
+        assert bits(rs.Scores.concat(parts, QRELS, name="r")["r"]) == wanted

@@ -21,6 +21,7 @@ from rankscope.analysis.job_size import first_that_returns, is_worth_a_cluster, 
 from rankscope.cli.main import main
 from rankscope.data import sharded as sources
 from rankscope.errors import InputError, OptionError
+from rankscope.io.regroup import look_at_text, most_places_alone
 
 
 def lines(n_queries=300, depth=20):
@@ -112,9 +113,14 @@ def many_rows(form: str) -> bytes:
     ]
     if "shuffled" in form:
         random.Random(3).shuffle(rows)
+    if "long query" in form:
+        rows = [("long" if i > 2_000 else f"s{i}", doc, score) for i, (_, doc, score) in enumerate(rows)]
     if "parquet" in form:
         stream = io.BytesIO()
-        pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row").write_parquet(stream, row_group_size=250_000)
+        table = pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row")
+        if "ranks" in form:
+            table = table.with_row_index("rank").cast({"rank": pl.Int64})
+        table.write_parquet(stream, row_group_size=250_000)
         return stream.getvalue()
     if form == "csv":
         text = io.StringIO()
@@ -142,10 +148,25 @@ def evaluated(*arguments, environment) -> tuple[int, float, str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say it so")
-@pytest.mark.parametrize("form", ["text", "shuffled text", "gz", "shuffled gz", "parquet", "shuffled parquet", "csv"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "text",
+        "shuffled text",
+        "text of a long query",
+        "gz",
+        "shuffled gz",
+        "parquet",
+        "shuffled parquet",
+        "parquet with ranks",
+        "csv",
+    ],
+)
 def test_the_memory_said_is_what_the_process_takes(form, write_file, plain_environment):
     path = write_file(many_rows(form), "run.csv" if form == "csv" else "run")
-    judged = (f"q{q} 0 D{(q * 991 + r * 7919) % 10**7} 1\n" for q in range(1500) for r in range(7))
+    docs = [(q, f"D{(q * 991 + r * 7919) % 10**7}") for q in range(1500) for r in range(7)]
+    is_long = "long query" in form
+    judged = (f"{'long' if is_long else f'q{q}'} 0 {doc} 1\n" for q, doc in (docs[100:107] if is_long else docs))
     qrels = write_file("".join(judged), "qrels.txt")
     memories = [[]] if form == "csv" else [[], ["--memory", "64MB"]]
     for given in memories:
@@ -195,6 +216,16 @@ def test_rows_in_no_order_are_read_in_parts_where_at_once_they_do_not_fit(write_
     assert found["b"].values.tobytes() == rs.evaluate(qrels, paths[0])["a"].values.tobytes()
     assert size_of_job(str(paths[0])).in_parts == ""
     assert "rows of a query do not lie together" in size_of_job(str(paths[1])).in_parts
+
+
+@pytest.mark.parametrize("content", [b"", b" \n# nothing\n"])
+@pytest.mark.parametrize("ending", [".run", ".run.gz"])
+def test_empty_files_of_a_folder_are_left_out_as_they_are_when_it_is_evaluated(content, ending, tmp_path):
+    (tmp_path / "a.run").write_text("".join(lines(3)))
+    (tmp_path / f"b{ending}").write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    assert rs.evaluate({"q1": {"d1-1": 1}}, tmp_path, "RR")[tmp_path.name].values.tolist() == [[1.0]]
+    job = size_of_job(str(tmp_path))
+    assert (job.n_files, job.n_rows, job.kinds, job.in_parts) == (2, 60, ("trec",), "it lies in 2 files")
 
 
 def test_the_time_is_that_of_the_rate(write_file, monkeypatch):
@@ -248,6 +279,26 @@ def test_what_is_not_there(name, tmp_path):
 def test_memory_must_be_an_amount(write_file):
     with pytest.raises(OptionError, match="no amount of memory"):
         size_of_job(str(write_file("q1 Q0 d1 1 2 me\n", "run.trec")), memory="lots")
+
+
+@pytest.mark.parametrize(
+    ("places", "most"),
+    [
+        ([("a", "b"), ("c", "d"), ("d", "e")], 0),
+        ([("a", "b"), ("b",), ("b",), (), ("b", "c"), ("c",)], 2),
+        ([("a",), ("a", "b"), ("a",)], 1),
+        ([], 0),
+    ],
+)
+def test_how_many_places_have_one_query_alone(places, most):
+    assert most_places_alone(places) == most
+
+
+def test_queries_that_are_longer_than_a_place_are_not_taken_for_as_long_as_what_lies_between(write_file):
+    """Six queries of 5,000 rows each, of which places have some 4,000 or fewer: each place has one query alone."""
+    rows = (f"q{q} Q0 d{r:09d} 1 1.0 t\n" for q in range(6) for r in range(5_000))
+    look = look_at_text(str(path := write_file("".join(rows), "r.run")), path.stat().st_size)
+    assert look.rows_per_query <= 10_000
 
 
 @pytest.mark.parametrize(

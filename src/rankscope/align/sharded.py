@@ -529,7 +529,8 @@ class ShardWork:
         if self.plan.memory is not None:
             sizes = [max((shard.size for shard in own), default=0) for own in shards]
             at = sizes.index(max(sizes))
-            parts = bytes_of_shards(shards[at], self.room, format_name=sources[at].options.format)
+            how = sources[at].options
+            parts = bytes_of_shards(shards[at], self.room, format_name=how.format, columns=how.columns)
             warn_of_little_memory(self.plan, self.n_workers, self.taken, parts)
 
     def cut(self, source: ShardedSource) -> list[Shard]:
@@ -542,7 +543,7 @@ class ShardWork:
         shards = source.cut(room, table_share=table_share(self.plan, room))
         if self.plan.memory is not None:
             source.check_fits(shards, self.plan.memory // self.n_workers - self.taken)
-            source.notes += uncut_notes(source, shards, room)
+            source.notes += uncut_notes(source, shards, self.room)
         return shards
 
     def checked(self, source: ShardedSource, shards: Sequence[Any], joined: JoinedShards) -> ShardHits:
@@ -615,7 +616,7 @@ class ShardWork:
 
     def regrouped(self, source: ShardedSource, shards: Sequence[Shard], clash: Clash) -> ShardHits:
         """Deal out the rows of a run to files on disk, so that each query is in one of them, and align these."""
-        n_bytes = bytes_regrouped(shards)
+        n_bytes = bytes_regrouped(shards, source.options)
         is_text = all(map(source.is_text, shards))
         part_bytes = min(PART_BYTES, max(int(self.room / SCATTERED), 0 if is_text else SMALLEST_TABLE))
         n_parts = min(MOST_PARTS, max(2, -(-n_bytes // max(1, part_bytes))))
@@ -671,7 +672,7 @@ def uncut_notes(source: ShardedSource, shards: Sequence[Shard], room: int) -> It
         )
 
 
-def bytes_regrouped(shards: Sequence[Shard]) -> int:
+def bytes_regrouped(shards: Sequence[Shard], options: ReadOptions) -> int:
     """Return what the rows of shards take on disk, about: compressed text is written as text."""
     from rankscope.io.source import source_of
 
@@ -679,7 +680,7 @@ def bytes_regrouped(shards: Sequence[Shard]) -> int:
     size, largest = max(zip(sizes, shards, strict=True), key=lambda pair: pair[0])
     if not isinstance(largest, WholeFile) or not size:
         return sum(sizes)
-    look = look_at(source_of(largest.path))
+    look = look_at(source_of(largest.path), format_name=options.format, columns=options.columns)
     growth = look.n_bytes / size if look.format == "trec" else GROWTH
     return round(sum(sizes) * growth)
 

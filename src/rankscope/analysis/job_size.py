@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from rankscope.align.sharded import MORE_BY, room_beside, table_share
-from rankscope.data.sharded import ShardedSource, ShardPlan, is_stream, memory_for_parts, parts_needed
+from rankscope.data.sharded import ShardedSource, ShardPlan, is_blank, is_stream, memory_for_parts, parts_needed
 from rankscope.data.sources import FileSource
 from rankscope.errors import DuplicateError, InputError, collect_notes
 from rankscope.evaluation import evaluate
@@ -32,7 +32,7 @@ from rankscope.io.regroup import (
     look_at,
     queries_in_turn,
 )
-from rankscope.io.shards import files_of, is_many, open_file, query_column, query_in, size_at
+from rankscope.io.shards import WholeFile, files_of, is_many, open_file, query_column, query_in, size_at
 from rankscope.io.source import StoredFile, source_of
 from rankscope.io.table_check import row_group_sizes
 from rankscope.printable import counted
@@ -129,14 +129,16 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     limit = None if memory is None else memory_of(memory)
     check_can_be_looked_at(run)
     paths = files_of(run) if is_many(run) else [run]
-    files = [SizedFile(path, size_at(path), kind_of(path)) for path in paths]
+    sizes = {path: size_at(path) for path in paths}
+    filled = [path for path in paths if not is_blank(WholeFile(path, sizes[path]))]  # as `evaluate` leaves them out
+    files = [SizedFile(path, sizes[path], kind_of(path)) for path in filled or paths]
     n_bytes = sum(file.size for file in files)
     largest = max(files, key=lambda file: file.size)
     sample = None if largest.kind == "other" else sample_of(largest)
     n_rows, is_exact = rows_in(files, sample)
     seen = [sample.queries, *places_in(files, largest.path, sample.n_stored)] if sample else places_in(files)
     n_seen, scattered = first_that_returns(seen)
-    in_parts, allowed = how_in_parts(files, limit)
+    in_parts, allowed = how_in_parts(paths, limit)
     needed, refused = memory_for(run, allowed) if in_parts else (memory_at_once(largest), "")
     needed = None if needed is None else needed + client_bytes(largest.path)
     link = sample.n_stored / sample.fetching_s if sample and is_remote(run) else None
@@ -146,7 +148,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     pays, why = is_worth_a_cluster(n_rows, n_bytes, seconds, link)
     return JobSize(
         run=shown_url(run),
-        n_files=len(files),
+        n_files=len(paths),
         n_bytes=n_bytes,
         kinds=tuple(sorted({file.kind for file in files})),
         is_remote=is_remote(run),
@@ -318,18 +320,18 @@ def queries_in_table(file: SizedFile, places: Iterable[int]) -> Iterator[tuple[s
         yield queries_in_turn(map(str, read(place * n_rows // max(1, file.size), PLACE_ROWS)))
 
 
-def how_in_parts(files: Sequence[SizedFile], limit: int | None) -> tuple[str, int | None]:
+def how_in_parts(paths: Sequence[str], limit: int | None) -> tuple[str, int | None]:
     """Return why a run is read in parts, and the memory that it may take then; nothing where it is read at once."""
     if limit is not None:
         return f"it may take {in_words(limit)} of memory", limit
-    if len(files) > 1:
-        return f"it lies in {len(files):,} files", None
-    if is_remote(files[0].path):
+    if len(paths) > 1:
+        return f"it lies in {len(paths):,} files", None
+    if is_remote(paths[0]):
         return "", None
-    free, why = parts_needed(FileSource(files[0].path))
+    free, why = parts_needed(FileSource(paths[0]))
     if not why:
         return "", None
-    return "it" + why.removeprefix(files[0].path).partition(", so it is")[0], memory_for_parts(free)
+    return "it" + why.removeprefix(paths[0]).partition(", so it is")[0], memory_for_parts(free)
 
 
 def memory_at_once(file: SizedFile) -> int:

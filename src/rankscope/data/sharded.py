@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 1 << 20
+COMPRESSED_NOTHING = 64
+"""A compressed file without content may have so many bytes."""
 READ_WHOLE = 20 << 20
 """Files in formats that cannot be cut may take so much, however little memory there is; the smallest parts do, too."""
 
@@ -191,7 +193,8 @@ def parts_needed(source: FileSource) -> tuple[int, str]:
     free = free_memory()
     if not is_table and (size < free // SURELY_FITS or source.text is None):
         return free, ""
-    look = look_at(source_of(source.address), format_name=None if is_table else "trec")
+    form, columns = (None, source.options.columns) if is_table else ("trec", None)
+    look = look_at(source_of(source.address), format_name=form, columns=columns)
     taken = look.bytes_taken()
     if taken <= free // 2:
         return free, ""
@@ -455,11 +458,20 @@ def check_version(shard: WholeFile, file: RemoteFile | None) -> None:
 
 
 def is_blank(shard: WholeFile) -> bool:
-    """Tell whether a file has blank lines and comments alone, as a program leaves them that has found nothing."""
-    if is_remote(shard.path) or shard.n_bytes is None or shard.n_bytes > _BLOCK_BYTES:
+    """Tell whether a file has blank lines and comments alone, as a program leaves them that has found nothing.
+
+    What is compressed is decompressed for it; of files elsewhere only those are fetched that are small enough.
+    """
+    most = COMPRESSED_NOTHING if is_remote(shard.path) else _BLOCK_BYTES
+    if shard.n_bytes is None or shard.n_bytes > most:
         return False
-    with open_file(shard.path) as file:
-        return not any(map(query_in, file.read().removeprefix(BYTE_ORDER_MARK).splitlines()))
+    if not shard.n_bytes:
+        return True
+    from rankscope.io.source import source_of
+
+    with source_of(shard.path).reading() as reading:
+        text = reading.read(_BLOCK_BYTES)
+        return not reading.read(1) and not any(map(query_in, text.removeprefix(BYTE_ORDER_MARK).splitlines()))
 
 
 def columns_needed(path: str, options: ReadOptions, *, with_rank: bool) -> list[str]:
@@ -496,7 +508,7 @@ def source_parts(
 
         frames = [pl.read_parquet(path, glob=False) for path in shard.paths]
         # the files that rows were in may differ in their types of numbers, and in whether they have ranks
-        yield table_part(pl.concat(frames, how="diagonal_relaxed"), shard.path, options)
+        yield table_part(pl.concat(frames, how="diagonal_relaxed"), shard.path, replace(options, columns=None))
     else:
         yield from file_parts(shard, options, piece_bytes=piece_bytes)
 
@@ -630,7 +642,8 @@ class ShardedSource:
                 shards.append(WholeFile(file, None if file == "-" else size_at(file)))
             else:
                 size = size_at(file)
-                shards.extend(cut_file(file, size, target_bytes, table_share=table_share))
+                columns = self.options.columns
+                shards.extend(cut_file(file, size, target_bytes, table_share=table_share, columns=columns))
         return shards
 
     def pinned(self, shard: WholeFile) -> WholeFile:
@@ -649,7 +662,7 @@ class ShardedSource:
             is_small = shard.size * GROWTH * max(WHOLE_TIMES.values()) <= most
             if not isinstance(shard, WholeFile) or is_small or is_remote(shard.path):
                 continue
-            look = look_at(source_of(shard.path), format_name=self.options.format)
+            look = look_at(source_of(shard.path), format_name=self.options.format, columns=self.options.columns)
             if look.format != "trec" and look.bytes_taken() > most:
                 where = shard.path if shard.path == self._address else f"{self.path}: {shard.path}"
                 raise InputError(
@@ -702,9 +715,17 @@ class ShardedSource:
     @cached_property
     def format(self) -> str:
         """The format of the files; where names end differently, of the first of each kind that is not empty."""
-        filled = [file for file in self.files if is_remote(file) or file == "-" or size_at(file)]
-        firsts = {os.path.splitext(file)[1]: file for file in reversed(filled or self.files[:1])}  # noqa: PTH122 (pathlib takes long to load)
-        return " and ".join(sorted({self.format_of(file) for file in firsts.values()}))
+        firsts: dict[str, str] = {}
+        for file in self.files:
+            ending = os.path.splitext(file)[1]  # noqa: PTH122 (pathlib takes long to load)
+            if ending not in firsts and not is_blank(WholeFile(file, self._size_of(file))):
+                firsts[ending] = file
+        return " and ".join(sorted({self.format_of(file) for file in firsts.values() or self.files[:1]}))
+
+    def _size_of(self, file: str) -> int | None:
+        if is_remote(file):
+            return self.remote[file].size
+        return None if file == "-" else size_at(file)
 
     def format_of(self, file: str) -> str:
         source = FileSource(file, self.options)

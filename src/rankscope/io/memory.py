@@ -24,7 +24,7 @@ _CGROUP = "/sys/fs/cgroup"
 _UNKNOWN = 16 << 30
 """Taken where a system does not say."""
 LEAST_MEMORY = 64 << 20
-"""What Python and NumPy take before anything is read is about this much."""
+"""What a process and the smallest parts take is about this much."""
 _BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 4 << 20
 """So much of a stream is in memory before anybody looks at it, and at how much is free."""
@@ -39,6 +39,10 @@ SHORT_ID = 12
 """Bytes of an id beyond these take room of their own."""
 SCATTERED_ROW_BYTES = 43
 """What a row takes besides while it is put in order: all rows of a part, or a query's where these lie together."""
+LONG_QUERY_ROW_BYTES = 29
+"""What a row takes besides that, where a query goes on for long behind others: it is gathered before it is in order."""
+LONG_SHARE = 16
+"""A query that has more than one row in so many is a long one."""
 REGROUPED_BYTES = 52 << 20
 """What it takes besides to deal out the rows of a table to files."""
 STORE_CLIENT_BYTES = 56 << 20
@@ -70,8 +74,10 @@ class RowsLook(LightRecord, kw_only=True):
     n_rows: int = 0
     row_bytes: int = TABLE_ROW_BYTES
     """What a row of a table takes."""
+    rank_bytes: int = 0
+    """What a row of a table takes besides where all columns are read: its rank, where it has one."""
     rows_per_query: int = 0
-    """How many rows of a query lie together, about."""
+    """How many rows of a query lie together, about; of the longest, where one is seen at several places."""
     scattered_query: str | None = None
     """A query that comes back after others: its rows do not lie together."""
 
@@ -83,6 +89,8 @@ class RowsLook(LightRecord, kw_only=True):
         # rows that lie together are put in order query by query
         n_at_a_time = n_rows if self.scattered_query is not None else min(n_rows, self.rows_per_query)
         in_order = n_at_a_time * SCATTERED_ROW_BYTES
+        if self.n_rows // LONG_SHARE < self.rows_per_query < self.n_rows:
+            in_order += n_at_a_time * LONG_QUERY_ROW_BYTES
         if self.format == "trec":
             return round(self.n_bytes * share) + in_order
         return TABLES_BYTES + n_rows * self.row_bytes + in_order
@@ -100,7 +108,7 @@ class RowsLook(LightRecord, kw_only=True):
     @property
     def bytes_at_once(self) -> int:
         """What a process takes that reads all rows at once, about."""
-        return PROCESS_BYTES + self.bytes_taken()
+        return PROCESS_BYTES + self.bytes_taken() + self.n_rows * self.rank_bytes
 
 
 def memory_of(given: str | int, *, option: str = "memory") -> int:
@@ -118,7 +126,7 @@ def memory_of(given: str | int, *, option: str = "memory") -> int:
     if n_bytes < LEAST_MEMORY:
         unit = "; a number without a unit is one of bytes" if str(given).strip().isdecimal() else ""
         raise OptionError(
-            f"{shown} is too little: Python itself takes about {LEAST_MEMORY >> 20} MB{unit}",
+            f"{shown} is too little: Python and the smallest parts take about {LEAST_MEMORY >> 20} MB{unit}",
             hint=f"give {LEAST_MEMORY >> 20}MB or more, for example {example}",
         )
     return n_bytes

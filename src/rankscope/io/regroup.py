@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
@@ -49,20 +49,23 @@ PLACE_BYTES = 1 << 16
 PLACE_ROWS = 2_000
 TABLE_GROWTH = 12
 """How much larger the rows of Parquet become in memory, where they cannot be counted."""
+RANK_BYTES = 8
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 AT_ONCE = 2
 """How many pieces of text are dealt out at a time."""
 
 
-def look_at(source: StoredFile, *, format_name: str | None = None) -> RowsLook:
+def look_at(
+    source: StoredFile, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
+) -> RowsLook:
     """Look at some places of a file: how many rows it has, what they take in memory, and whether queries come back."""
     from rankscope.io.detection import layout_of
 
-    form = layout_of(source, format_name=format_name).format
+    form = layout_of(source, format_name=format_name, columns=columns).format
     with source.open() as file:
         size = file.seek(0, 2)
     if form == "parquet" and source.compression is None:
-        return look_at_table(source, size)
+        return look_at_table(source, size, columns)
     if form != "trec":
         return RowsLook(format=form, n_bytes=size * (1 if source.compression is None else GROWTH))
     is_here = source.compression is None and source.content is None and source.remote is None
@@ -93,11 +96,20 @@ def look_at_lines(places: Sequence[Sequence[bytes]], n_bytes: int) -> RowsLook:
 
 
 def order_of(places: Sequence[Sequence[str]], n_rows: int) -> tuple[int, str | None]:
-    """Return how many of so many rows a query has, by how often it changes at some places, and one that comes back."""
+    """Return how many of so many rows a query has, and one that comes back, by what lies at places evenly apart.
+
+    A long one has several places in turn for itself, and what lies between them; where none has, all are about alike.
+    """
     in_turn = [queries_in_turn(queries) for queries in places]
     n_changes = sum(max(0, len(queries) - 1) for queries in in_turn)
     n_queries = 1 + n_changes * n_rows // max(1, sum(map(len, places)))
-    return n_rows // n_queries, first_that_returns(in_turn)[1]
+    longest = n_rows * max(0, most_places_alone(in_turn) - 1) // max(1, len(in_turn))
+    return max(n_rows // n_queries, longest), first_that_returns(in_turn)[1]
+
+
+def most_places_alone(places: Iterable[Sequence[str]]) -> int:
+    """Return how many places in turn have one and the same query alone."""
+    return max((len(list(same)) for queries, same in groupby(places) if len(queries) == 1), default=0)
 
 
 def look_at_head(source: StoredFile, size: int) -> RowsLook:
@@ -125,7 +137,7 @@ def look_at_head(source: StoredFile, size: int) -> RowsLook:
     return look_at_lines([text.split(b"\n")[:-1]], max(len(text), round(size * growth)))
 
 
-def look_at_table(source: StoredFile, size: int) -> RowsLook:
+def look_at_table(source: StoredFile, size: int, columns: Mapping[str, str] | None = None) -> RowsLook:
     """Look at places of a Parquet file; of one that is not on this machine, at its number of rows alone."""
     from rankscope.io.table_check import row_group_sizes
 
@@ -133,7 +145,7 @@ def look_at_table(source: StoredFile, size: int) -> RowsLook:
         n_rows = sum(row_group_sizes(file, name=source.name))
     if source.content is not None or source.remote is not None or not n_rows:
         return RowsLook(format="parquet", n_bytes=size, n_rows=n_rows)
-    read = query_column(source.name)
+    read, roles = query_column(source.name, columns), roles_of(source.name, columns)
     step = max(PLACE_ROWS, n_rows // N_PLACES)
     places = [list(map(str, read(place, PLACE_ROWS))) for place in range(0, n_rows, step)]
     rows_per_query, scattered = order_of(places, n_rows)
@@ -141,23 +153,34 @@ def look_at_table(source: StoredFile, size: int) -> RowsLook:
         format="parquet",
         n_bytes=size,
         n_rows=n_rows,
-        row_bytes=TABLE_ROW_BYTES + long_id_bytes(places[0]) + long_id_bytes(doc_ids(source.name)),
+        row_bytes=TABLE_ROW_BYTES + long_id_bytes(places[0]) + long_id_bytes(ids_in(source.name, roles["doc"])),
+        rank_bytes=RANK_BYTES if "rank" in roles else 0,
         rows_per_query=rows_per_query,
         scattered_query=scattered,
     )
 
 
-def doc_ids(path: str) -> list[str]:
-    """Return the docs of the first rows of a Parquet file."""
+def roles_of(path: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return which columns of a Parquet file are what of a run."""
     import polars as pl
 
     from rankscope.io.table import RUN, find_roles
     from rankscope.io.table_check import errors_of_polars
 
     with errors_of_polars(path, "parquet"):
+        names = pl.scan_parquet(path, glob=False).collect_schema().names()
+    return find_roles(names, RUN, chosen=columns, where=path)
+
+
+def ids_in(path: str, column: str) -> list[str]:
+    """Return what the first rows of a Parquet file have in a column."""
+    import polars as pl
+
+    from rankscope.io.table_check import errors_of_polars
+
+    with errors_of_polars(path, "parquet"):
         table = pl.scan_parquet(path, glob=False)
-        name = find_roles(table.collect_schema().names(), RUN, chosen=None, where=path)["doc"]
-        return list(map(str, table.select(name).slice(0, PLACE_ROWS).collect().to_series()))
+        return list(map(str, table.select(column).slice(0, PLACE_ROWS).collect().to_series()))
 
 
 def long_id_bytes(ids: Sequence[str]) -> int:
@@ -166,7 +189,9 @@ def long_id_bytes(ids: Sequence[str]) -> int:
     return round(sum(length for length in lengths if length > SHORT_ID) / max(1, len(lengths)))
 
 
-def bytes_of_shards(shards: Sequence[Any], room: int, *, format_name: str | None = None) -> int:
+def bytes_of_shards(
+    shards: Sequence[Any], room: int, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
+) -> int:
     """Return what shards take that are read one after the other, besides what the process has: as the largest of them.
 
     `room` is how many bytes of text are in memory at a time of what is decompressed.
@@ -179,7 +204,7 @@ def bytes_of_shards(shards: Sequence[Any], room: int, *, format_name: str | None
     if not isinstance(largest, ByteRange | RowGroups | WholeFile):  # rows of a store, which lie in no file
         n_rows: int = largest.size // ROW_BYTES
         return ASIDE_BYTES + n_rows * TEXT_ROW_BYTES
-    look = look_at(source_of(largest.path), format_name=format_name)
+    look = look_at(source_of(largest.path), format_name=format_name, columns=columns)
     share = 1.0
     if isinstance(largest, ByteRange):
         share = largest.size / look.n_bytes

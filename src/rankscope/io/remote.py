@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 
 from rankscope.errors import InputError, UnfinishedError, did_you_mean
@@ -155,8 +156,19 @@ def remote_list(url: str) -> list[RemoteFile]:
     if not files:
         near = did_you_mean(key.rpartition("/")[2], [file.key.rpartition("/")[2] for file in found[:_LISTED]])
         what = "no file matches" if is_pattern(url) else "there is nothing below"
-        raise InputError(f"{what} {shown_url(url)}", hint=near or f"{len(found):,} files lie below {below}")
+        hint = near or (f"{len(found):,} files lie below {below}" if found else names_beside(below))
+        raise InputError(f"{what} {shown_url(url)}", hint=hint)
     return files
+
+
+def names_beside(folder: str) -> str:
+    """Return a hint that names the closest of what lies beside a folder in which nothing lies."""
+    scheme, bucket, key = parts_of(folder)
+    parent, slash, name = key.rstrip("/").rpartition("/")
+    above = f"{scheme}://{bucket}/{parent}{slash}"
+    beside = tried(lambda: list(islice(backend_of(folder).files_below(above), _LISTED)), folder)
+    names = {file.key.removeprefix(parent + slash).partition("/")[0] for file in beside}
+    return did_you_mean(name, sorted(names)) or f"nothing lies below {folder}; check the path"
 
 
 def pattern_of(key: str) -> re.Pattern[str]:

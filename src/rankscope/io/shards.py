@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from rankscope.errors import FormatError, InputError
@@ -168,14 +168,20 @@ def remote_files(path: str) -> dict[str, RemoteFile]:
     return {file.url: file if file.etag else remote_file(file.url) for file in found}
 
 
-def cut_run(path: str, n: int | None = None, *, target_rows: int = USUAL_ROWS) -> list[Shard]:
+def cut_run(
+    path: str, n: int | None = None, *, target_rows: int = USUAL_ROWS, columns: Mapping[str, str] | None = None
+) -> list[Shard]:
     """Cut a run into about so many shards, or into shards of about so many rows; no file is read as a whole for it."""
     if is_remote(path):
         return [WholeFile(url, file.size, file.version) for url, file in remote_files(path).items()]
     files = files_of(path) if is_many(path) else [path]
     sizes = [size_at(file) for file in files]
     target = target_rows * ROW_BYTES if n is None else max(1, -(-sum(map(text_size, files, sizes)) // n))
-    return [shard for file, size in zip(files, sizes, strict=True) for shard in cut_file(file, size, target)]
+    return [
+        shard
+        for file, size in zip(files, sizes, strict=True)
+        for shard in cut_file(file, size, target, columns=columns)
+    ]
 
 
 def text_size(path: str, size: int) -> int:
@@ -197,12 +203,14 @@ def size_at(path: str) -> int:
         raise cannot_read(path, error) from error
 
 
-def cut_file(path: str, size: int, target_bytes: int, *, table_share: float = 1.0) -> Iterator[Shard]:
+def cut_file(
+    path: str, size: int, target_bytes: int, *, table_share: float = 1.0, columns: Mapping[str, str] | None = None
+) -> Iterator[Shard]:
     """Yield the shards of one file, each of about so many bytes of text; of a table, of this share of the rows."""
     if is_plain(path, "run"):
         yield from cut_text(path, size, target_bytes)
     elif is_parquet(path):
-        yield from cut_parquet(path, size, max(1, int(target_bytes * table_share) // ROW_BYTES))
+        yield from cut_parquet(path, size, max(1, int(target_bytes * table_share) // ROW_BYTES), columns)
     else:
         yield WholeFile(path, size)
 
@@ -251,7 +259,7 @@ def query_in(line: bytes) -> bytes:
     return b"" if not found or found[0].startswith(b"#") else found[0]
 
 
-def cut_parquet(path: str, size: int, target_rows: int) -> Iterator[Shard]:
+def cut_parquet(path: str, size: int, target_rows: int, columns: Mapping[str, str] | None = None) -> Iterator[Shard]:
     """Cut Parquet where the query changes, behind the beginning of a row group where these are not too large."""
     from rankscope.io.table_check import row_group_sizes
 
@@ -259,7 +267,7 @@ def cut_parquet(path: str, size: int, target_rows: int) -> Iterator[Shard]:
         groups = row_group_sizes(file, name=path)
     start = n_rows = 0
     total = sum(groups)
-    queries = in_windows(query_column(path))
+    queries = in_windows(query_column(path, columns))
     for n_in_group in groups:
         if n_rows - start >= target_rows and n_rows > start:
             end = next_query_row(queries, n_rows, total)
@@ -273,7 +281,7 @@ def cut_parquet(path: str, size: int, target_rows: int) -> Iterator[Shard]:
         yield RowGroups(path, start, total, size, total)
 
 
-def query_column(path: str) -> Callable[[int, int], pl.Series]:
+def query_column(path: str, columns: Mapping[str, str] | None = None) -> Callable[[int, int], pl.Series]:
     """Return a function that reads the queries of some rows of a Parquet file."""
     import polars as pl
 
@@ -283,7 +291,7 @@ def query_column(path: str) -> Callable[[int, int], pl.Series]:
 
     with errors_of_polars(path, "parquet"):
         table = pl.scan_parquet(path, glob=False)
-        name = find_roles(table.collect_schema().names(), RUN, chosen=None, where=path)["query"]
+        name = find_roles(table.collect_schema().names(), RUN, chosen=columns, where=path)["query"]
 
     def read(start: int, n_rows: int) -> pl.Series:
         with errors_of_polars(path, "parquet"):

@@ -26,7 +26,7 @@ from rankscope.align.sharded import (
     lines_notes,
 )
 from rankscope.arrays import Floats, Ints
-from rankscope.checks import check_at_least
+from rankscope.checks import check_at_least, check_options
 from rankscope.data.loading import ReadOptions, load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run, raise_duplicate
@@ -88,7 +88,13 @@ class ShardScores(LightRecord, eq=False):
         return self.hits.n_rows
 
 
-def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows: int = USUAL_ROWS) -> list[Shard]:
+def shards_of(
+    run: str | os.PathLike[str],
+    n: int | None = None,
+    *,
+    target_rows: int = USUAL_ROWS,
+    options: ReadOptions | None = None,
+) -> list[Shard]:
     r"""Cut a run into shards, each with whole queries.
 
     Parameters
@@ -99,6 +105,8 @@ def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows:
         How many shards there are to be, about; of a folder at least one for each file.
     target_rows
         How many rows a shard is to have, about, where `n` is not given.
+    options
+        How files are read, as `score_shard` is given it: which columns hold what, where their names do not tell.
 
     Returns
     -------
@@ -117,11 +125,14 @@ def shards_of(run: str | os.PathLike[str], n: int | None = None, *, target_rows:
     >>> [str(shard) for shard in rs.shards_of("bm25.run", n=2)]
     ['bm25.run (bytes 0 to 54)', 'bm25.run (bytes 54 to 72)']
     """
+    check_options(shards_of.__annotations__, {"n": n, "target_rows": target_rows, "options": options})
     check_at_least(1, n=n, target_rows=target_rows)
     path = os.fspath(run)
     states = states_of(files_of(path) if is_many(path) else [path])
     seen = {file: FileSeen(node(), state) for file, state in states.items()}
-    return [replace(shard, seen=seen.get(shard.path)) for shard in cut_run(path, n, target_rows=target_rows)]
+    columns = None if options is None else options.columns
+    shards = cut_run(path, n, target_rows=target_rows, columns=columns)
+    return [replace(shard, seen=seen.get(shard.path)) for shard in shards]
 
 
 def score_shard(
@@ -273,7 +284,7 @@ def digest_of(part: ShardScores) -> str:
             continue
         if isinstance(value, np.ndarray):
             digest.update(f"{name} {value.dtype.str} {value.shape} ".encode())
-            digest.update(np.ascontiguousarray(value))
+            digest.update(value.tobytes())
         else:  # the order of a set differs from one process to the next
             said = sorted(value) if isinstance(value, frozenset) else value
             digest.update(f"{name} {said!r} ".encode("utf-8", "surrogatepass"))

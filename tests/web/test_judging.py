@@ -270,11 +270,14 @@ def test_undo_takes_back_what_was_said_in_this_tab_only(desk, invite):
     ada.page.locator(".gb[data-grade='0'][aria-pressed=true]").wait_for()  # heard of it
     ada.press("u")
     ada.page.locator("#warning", has_text="judged again in another window").wait_for()
+    assert ada.page.locator("#toast").inner_text() == "Not undone"
     ada.press("u")
     ada.saved()
     assert [value[0] for value in ada.held[0].values()] == [0.0]
     ada.press("u")  # the choice is this tab's own
     ada.saved()
+    assert ada.page.locator("#toast").inner_text() == "Undone"
+    assert not ada.page.locator("#warning").is_visible()  # which was about the press before
     assert ada.held[1] == {}
     other.keyboard.press("u")  # what holds is what the other tab said: it brings the grade before back
     other.locator("#saved", has_text=re.compile("^Saved$")).wait_for()

@@ -493,6 +493,20 @@ def test_an_older_answer_says_that_it_is_and_is_asked_for_again(desk, invite):
     assert said[-3:] == ["At most 1 more.", "At most 1 more.", "It is settled."]
 
 
+@pytest.mark.parametrize(("left", "more"), [(True, " Nothing of that is left for you."), (False, "")])
+def test_who_is_done_reads_that_what_is_left_is_for_others(desk, invite, left, more):
+    task = create_task(
+        desk.store, f"left {left}", TaskPlan(k=1, measure="P@1", repeat_share=0.0), runs=["lexical-7", "dense-9"]
+    )
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    n = int(ada.page.locator("#n").inner_text())
+    answer = {"line": "It is not settled.", "newer": False, "left": left}
+    ada.page.route("**/judge/settling.json", lambda route: route.fulfill(json=answer))
+    ada.press(*"2" * n)
+    ada.page.locator("#settle-line", has_text=re.compile(f"^It is not settled.{more}$")).wait_for()
+
+
 def test_hostile_texts_are_shown_and_not_obeyed(chromium, tmp_path):
     long = "<b>long</b> words " * 60_000
     queries = {f"q{ATTACK}\udc80": StoredQuery(f"query {ATTACK}", {ATTACK: ATTACK, "conversation": [ATTACK]})}

@@ -671,3 +671,31 @@ def test_labels_of_a_model_are_named_as_a_file(clinic, rankscope, name, called):
     first, second, _ = made.out.split("\n", 2)
     assert first == f"the labels of {name} are kept as those of a model: --judge-qrels {called}"
     assert second == "task 1, a: 36 docs of 12 queries to judge"
+
+
+def test_a_rule_that_makes_no_labels_is_said_wherever_a_task_is_shown(clinic, rankscope):
+    """Ann and Bo differ on x: `only` refuses that, so nothing is settled, and qrels are refused."""
+    rankscope("judge", "create", "t", "old", "new", "--k", "2", "-m", "P@1", "--overlap", "2", "--rule", "only")
+    for name, grade in {"Ann": 2, "Bo": 1}.items():
+        (clinic / "in.txt").write_text(f"q00 0 y 2\nq00 0 x {grade}\n")
+        rankscope("judge", "import", "in.txt", "--task", "t", "--rater", name)
+    shown = json.loads(rankscope("judge", "show", "t", "--format", "json").out)
+    why = "raters disagree on 1 doc, the first is x for query q00"
+    assert (shown["stage"], shown["settled"], shown["no_labels"]) == ("no labels", False, why)
+    assert shown["short"].startswith("It is not settled: the rule of this task gives no labels yet, as raters gave")
+    assert f"The task's rule (only) gives no labels yet: {why}." in shown["words"]
+    assert rankscope("judge", "qrels", "t").code == 2
+
+
+def test_qrels_by_the_trusted_rater_are_those_of_show_by_any_word_for_them(clinic, rankscope):
+    rankscope("judge", "create", "t", "old", "new", "--k", "2", "-m", "P@1", "--rule", "trusted", "--trusted", "Ann")
+    (clinic / "in.txt").write_text("q00 0 y 2\nq00 0 x 1\n")
+    rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "Ann")
+    (clinic / "in.txt").write_text("q01 0 y 2\n")
+    rankscope("judge", "import", "in.txt", "--task", "t", "--rater", "Bo")
+    for word in ("Ann", "1"):
+        made = rankscope("judge", "qrels", "t", "--trusted", word).out
+        assert "note: Ann did not grade 1 doc: lower median of the others" in made
+        assert "so that its numbers are others" not in made
+    rankscope("judge", "forget", "t", "Ann")
+    assert "note: rater 1 did not grade 1 doc" in rankscope("judge", "qrels", "t").out

@@ -391,7 +391,10 @@ def test_the_rule_needs_more_raters(tmp_path):
         found = agreement_of(made.store, made.task)
     assert found.verdicts.pairs[0].main.name == "all raters, lower median"
     assert found.errors == ()
-    assert "Until then the lower median is taken: the rule dawid-skene needs 5 raters" in found.details[-1]
+    assert found.details[-1] == (
+        "The task's rule (dawid-skene) gives no labels yet: the rule dawid-skene needs 5 raters with 20 grades each, "
+        "but there are 2. Until it does, the lower median stands in, by which nothing is settled."
+    )
 
 
 def test_how_raters_err(tmp_path):

@@ -17,7 +17,8 @@ from rankscope.judging.labels import labels_to_come, make_qrels
 from rankscope.judging.same_numbers import same_numbers
 from rankscope.judging.settling import settle, settling_of
 from rankscope.judging.worst_case import ComparedRuns, KnownGrades
-from small_task import small_task
+from rankscope.records import replace
+from small_task import SmallTask, small_task
 
 SCALE = (0.0, 1.0, 2.0, 3.0)
 
@@ -246,6 +247,69 @@ def test_show_agreement_and_compare_have_one_number(tmp_path):
         assert same.task == "new +0.333 against old (n = 12)"
         assert same.alone == "new +1.000 against old (n = 4)"
         assert "--unjudged-queries zero" in same.commands[-1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "why", "for_raters"),
+    [
+        ("only", "raters disagree on 12 docs, the first is d1 for query q00", "raters gave docs different grades"),
+        (
+            "trusted",
+            "the trusted rater, zed, has no grade here",
+            "there is no grade of the one rater whose grades count",
+        ),
+        (
+            "dawid-skene",
+            "the rule dawid-skene needs 5 raters with 20 grades each, but there are 2",
+            "too few raters have given enough grades",
+        ),
+    ],
+)
+def test_a_rule_that_makes_no_labels_settles_nothing(tmp_path, rule, why, for_raters):
+    """All docs are graded by both raters, who differ on d1 alone, which is at rank 1 of no list."""
+    trusted = {"trusted": "zed"} if rule == "trusted" else {}
+    with small_task(tmp_path, measure="P@1", overlap=2, rule=rule, **trusted) as made:
+        made.grade("ada", {"d0": 3, "d1": 0, "d2": 0, "d3": 0})
+        made.grade("bo", {"d0": 3, "d1": 1, "d2": 0, "d3": 0})
+        state = settling_of(made.store, made.task)
+        assert (state.stage, state.settled, state.can_be_settled) == ("no labels", False, False)
+        assert (state.pairs[0].delta, state.pairs[0].settled) == (1.0, False)  # d0 before d3 for every query
+        stands_in = "Until it does, the lower median stands in, by which nothing is settled."
+        assert state.lines[-1] == f"The task's rule ({rule}) gives no labels yet: {why}. {stands_in}"
+        assert "Settled:" not in state.words
+        assert state.short == (
+            f"It is not settled: the rule of this task gives no labels yet, as {for_raters}; the lower median stands in "
+            "until it does."
+        )
+        by_median = made.store.tasks.add(
+            "same docs",
+            collection="doctors",
+            plan=replace(made.task.plan, rule="lower median", trusted=""),
+            guideline=made.task.guideline,
+            items=made.store.tasks.items(made.task),
+        )
+        other = SmallTask(made.store, by_median)
+        other.grade("ada", {"d0": 3, "d1": 0, "d2": 0, "d3": 0})
+        other.grade("bo", {"d0": 3, "d1": 1, "d2": 0, "d3": 0})
+        assert settling_of(made.store, by_median).settled
+
+
+def test_a_task_whose_rule_makes_no_labels_says_what_can_be_judged(tmp_path):
+    """Of 48 docs, one has one of two grades; 47 lack two."""
+    with small_task(tmp_path, measure="P@1", overlap=2, rule="trusted", trusted="zed") as made:
+        made.say("ada", "q00", "d0", grade=3.0)
+        state = settling_of(made.store, made.task)
+        assert "48 open docs of the task can be judged (95 more judgments)." in state.lines
+        assert state.short.endswith("until it does. Of this task 95 judgments (of 48 docs) can be given.")
+
+
+def test_one_system_is_compared_with_nothing(tmp_path):
+    with small_task(tmp_path, lists={"new": ("d0", "d1")}, measure="P@1") as made:
+        state = settling_of(made.store, made.task)
+    assert (state.stage, state.words) == (
+        "nothing to settle",
+        "There is one system only, so there is nothing to compare.",
+    )
 
 
 def test_docs_that_the_trusted_rater_did_not_grade_are_counted(tmp_path):

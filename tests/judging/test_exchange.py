@@ -226,6 +226,28 @@ def test_a_grade_with_a_choice_becomes_two_judgments(store, tmp_path):
     assert taken.notes == ("1 row without grade, flag and choice left out",)
 
 
+@pytest.mark.parametrize("status", ["cannot_tell", "skipped"])
+def test_a_choice_without_a_grade_is_a_choice_as_on_the_page(store, tmp_path, status):
+    path = tmp_path / "t.csv"
+    path.write_text(f"query,doc,status,choice,note\nq1,d1,{status},yes,doc unclear\n")
+    taken = import_judgments(store, path, collection="c", rater="ann")
+    assert (taken.n, taken.n_choices) == (2, 1)
+    said, chosen = (each.judgment for each in store.judgments.current("c"))
+    assert (said.status, said.choice, said.note) == (status, False, "doc unclear")
+    assert (chosen.status, chosen.choice, chosen.note) == ("ok", True, "")
+    assert import_judgments(store, path, collection="c", rater="ann").n_new == 0
+
+
+def test_a_choice_that_was_taken_back_stays_taken_back(store, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("query,doc,status,choice\nq1,d1,,yes\nq1,d1,withdrawn,yes\n")
+    import_judgments(store, path, collection="c", rater="ann")
+    assert [(each.judgment.status, each.judgment.choice) for each in store.judgments.list("c")] == [
+        ("ok", True),
+        ("withdrawn", True),
+    ]
+
+
 def test_labels_go_out_as_qrels_by_the_rule_of_the_task(store, task, tmp_path):
     (tmp_path / "a.txt").write_text("q1 0 d1 2\nq1 0 d2 2\n")
     (tmp_path / "b.txt").write_text("q1 0 d1 1\nq1 0 d2 2\n")

@@ -6,9 +6,12 @@ import pytest
 import sqlalchemy as sa
 
 from rankscope.cli.judge import find_rater
-from rankscope.data.tasks import raters_meant
+from rankscope.data.tasks import raters_meant, shown_rater
 from rankscope.errors import InputError
+from rankscope.judging.agreement import agreement_of
 from rankscope.judging.labels import make_qrels
+from rankscope.judging.settling import settling_of
+from rankscope.records import replace
 from rankscope.store.labels import nearest_mean
 from rankscope.store.schema import rater as rater_table
 from small_task import small_task
@@ -76,6 +79,40 @@ def test_a_trusted_rater_whose_name_two_have_is_not_guessed(tmp_path):
         stored = make_qrels(made.store, made.task, rule="trusted", trusted=second.id)
         assert made.store.qrels.judgments(stored)["q00"] == {"d0": 0, "d1": 1}
         assert stored.facts["n_untrusted"] == 1
+
+
+@pytest.mark.parametrize("word", ["ada", "1"])
+@pytest.mark.parametrize("new_name", ["", "Dr. A."])
+def test_trust_follows_the_rater_when_names_change(tmp_path, word, new_name):
+    """By ada's grades the new system has a relevant doc at rank 1 for each query, by all others' the old one."""
+    with small_task(tmp_path, measure="P@1", overlap=3, rule="trusted", trusted=word) as made:
+        made.grade("ada", {"d0": 3, "d1": 0, "d2": 0, "d3": 0})
+        made.grade("bo", {"d0": 0, "d1": 0, "d2": 0, "d3": 3})
+        number = made.raters["ada"].number
+        if new_name:
+            made.store.raters.rename(number, new_name)
+        else:
+            made.store.raters.forget(number)
+        task = made.store.tasks.get("hearts")
+        assert settling_of(made.store, task).pairs[0].delta == 1.0
+        later = made.store.raters.invite(task, name=word)[0]  # another person, who is called as the plan said
+        made.raters["later"] = later
+        made.grade("later", {"d0": 0, "d1": 0, "d2": 0, "d3": 3})
+        task = made.store.tasks.get("hearts")
+        assert settling_of(made.store, task).pairs[0].delta == 1.0
+        assert make_qrels(made.store, task).facts["n_untrusted"] == 0
+        (pair,) = agreement_of(made.store, task).verdicts.pairs
+        assert pair.main.name == f"where there are any, the grades of {new_name or 'rater 1'}"
+        assert shown_rater(made.store.raters.list(task), task.plan.trusted) == (new_name or "rater 1")
+
+
+def test_a_plan_that_is_extended_keeps_whom_it_trusts(tmp_path):
+    with small_task(tmp_path, n_queries=1, rule="trusted", trusted="ada") as made:
+        ada = made.rater("ada")
+        made.store.raters.forget(ada.number)
+        made.store.tasks.extend(made.task, (), plan=replace(made.task.plan, overlap=2))  # read before the name went
+        plan = made.store.tasks.get("hearts").plan
+        assert (plan.overlap, plan.trusted) == (2, ada.id)
 
 
 def test_a_word_that_is_a_name_and_a_number_is_the_name(tmp_path):

@@ -402,3 +402,16 @@ def test_nothing_is_said(tmp_path):
 )
 def test_shares_are_shown_on_their_side_of_a_half(share, shown):
     assert rate_text(share) == shown
+
+
+def test_why_a_rater_cannot_tell_is_no_note_on_a_flag(tmp_path):
+    """Two of four flags are without a note: what is unclear is said of the doc, and not of what is wrong with it."""
+    with small_task(tmp_path, n_queries=1) as made:
+        made.say("ada", "q00", "d0", status="cannot_tell", flag=True, note="query unclear")
+        made.say("ada", "q00", "d1", status="cannot_tell", flag=True, note="doc unclear")
+        made.say("ada", "q00", "d2", status="cannot_tell", flag=True, note="doc unclear: wrong city")
+        made.say("ada", "q00", "d3", grade=1.0, flag=True, note="query unclear")  # a note of the rater's own
+        found = opinions_of(made.store, made.task).flags
+    assert found.n_without_note == 2
+    assert [(each.text, each.n) for each in found.notes] == [("query unclear", 1), ("wrong city", 1)]
+    assert {doc.doc: doc.notes for doc in found.docs}["d2"] == ("wrong city",)

@@ -270,11 +270,14 @@ def test_undo_takes_back_what_was_said_in_this_tab_only(desk, invite):
     ada.page.locator(".gb[data-grade='0'][aria-pressed=true]").wait_for()  # heard of it
     ada.press("u")
     ada.page.locator("#warning", has_text="judged again in another window").wait_for()
+    assert ada.page.locator("#toast").inner_text() == "Not undone"
     ada.press("u")
     ada.saved()
     assert [value[0] for value in ada.held[0].values()] == [0.0]
     ada.press("u")  # the choice is this tab's own
     ada.saved()
+    assert ada.page.locator("#toast").inner_text() == "Undone"
+    assert not ada.page.locator("#warning").is_visible()  # which was about the press before
     assert ada.held[1] == {}
     other.keyboard.press("u")  # what holds is what the other tab said: it brings the grade before back
     other.locator("#saved", has_text=re.compile("^Saved$")).wait_for()
@@ -488,6 +491,20 @@ def test_an_older_answer_says_that_it_is_and_is_asked_for_again(desk, invite):
     ada.page.locator("#settle-line", has_text=left).wait_for()  # and no number that is not about them
     ada.page.locator("#settle-line", has_text=re.compile("^It is settled.$")).wait_for()
     assert said[-3:] == ["At most 1 more.", "At most 1 more.", "It is settled."]
+
+
+@pytest.mark.parametrize(("left", "more"), [(True, " Nothing of that is left for you."), (False, "")])
+def test_who_is_done_reads_that_what_is_left_is_for_others(desk, invite, left, more):
+    task = create_task(
+        desk.store, f"left {left}", TaskPlan(k=1, measure="P@1", repeat_share=0.0), runs=["lexical-7", "dense-9"]
+    )
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    n = int(ada.page.locator("#n").inner_text())
+    answer = {"line": "It is not settled.", "newer": False, "left": left}
+    ada.page.route("**/judge/settling.json", lambda route: route.fulfill(json=answer))
+    ada.press(*"2" * n)
+    ada.page.locator("#settle-line", has_text=re.compile(f"^It is not settled.{more}$")).wait_for()
 
 
 def test_hostile_texts_are_shown_and_not_obeyed(chromium, tmp_path):

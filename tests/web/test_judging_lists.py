@@ -337,6 +337,10 @@ def test_undo_of_lists_takes_back_what_was_said_in_this_tab_only(chromium, desk)
     ada.saved()
     (kept,) = desk.store.preferences.current(task=str(task.number))
     assert kept.preference.value == 2
+    assert ada.page.locator("#toast").inner_text() == "Not undone"
+    ada.page.keyboard.press("3")
+    ada.saved()
+    assert not ada.page.locator("#warning").is_visible()  # which was about the press before
     ada.close()
 
 

@@ -234,6 +234,11 @@ def test_the_page_makes_what_the_command_line_makes(desk):
     assert (plans["settled"].measure, plans["settled"].margin, plans["settled"].pool) == ("P@2", 0.05, "settle")
     assert plans["audited"].judge_qrels == judge.number
     assert plans["trusting"].trusted == "Ann"
+    trusting = store.tasks.get("trusting")
+    ann = store.raters.invite(trusting, name="Ann")[0]
+    assert "the grade of the trusted rater (Ann)" in desk.get(f"/judge/show?task={trusting.number}").data.decode()
+    store.raters.rename(ann.number, "Dr. A.")
+    assert "the grade of the trusted rater (Dr. A.)" in desk.get(f"/judge/show?task={trusting.number}").data.decode()
     assert plans["plain"].qrels is None, "as on the command line, nothing is known unless it is said"
     items = {name: store.tasks.items(store.tasks.get(name)) for name in plans}
     assert [(item.query, item.doc) for item in items["listed"]] == [("q1", "d1"), ("q3", "d6")]

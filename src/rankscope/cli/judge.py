@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import WIDTH, show
-from rankscope.data.tasks import name_of_forgotten, raters_called, raters_meant
+from rankscope.data.tasks import name_of_forgotten, raters_called, raters_meant, shown_rater
 from rankscope.errors import InputError, OptionError, UnknownNameError, did_you_mean
 from rankscope.io.addresses import shown_url
 from rankscope.io.files import read_text
@@ -162,6 +162,9 @@ class ShownTask(Record, kw_only=True):
     stage: str
     settled: bool
     """Whether no grade of an open doc changes the verdict: one of the task, or among the first `depth` of a list."""
+    no_labels: str
+    """Why the task's rule makes no labels of the grades there are: then the lower median stands in, and nothing is
+    settled. Empty where it makes some, or nothing is graded."""
     depth: int | None
     """How many docs of each list the measure reads; None: all of them, or there is nothing to settle."""
     open_ideal: bool
@@ -484,6 +487,7 @@ def show_task(args: argparse.Namespace, store: Store) -> None:
         raters=raters,
         stage=state.stage,
         settled=state.settled,
+        no_labels=state.no_labels,
         depth=state.depth,
         open_ideal=state.open_ideal,
         short=state.short,
@@ -735,18 +739,18 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
         raise OptionError(f"there is no rule {args.rule!r}; there are {', '.join(get_args(LabelRule))}")
     stored = make(store, task, rule=args.rule, trusted=args.trusted, name=args.name)
     rows = store.qrels.judgments(stored).rows
-    facts = stored.facts
+    facts, raters = stored.facts, store.raters.list(task)
+    planned, trusted = (shown_rater(raters, word) for word in (task.plan.trusted, args.trusted or task.plan.trusted))
     show(qrels_words(stored, len(rows)))
     if stored.name in store.runs.collections():
         words = f"note: {stored.name} is a collection: its pages use these labels from now on, in place of those before"
         show(*wrapped(f"{words}, until `rankscope run` keeps those of its project again"))
     if facts.get("n_untrusted"):
-        trusted = args.trusted or task.plan.trusted
         show(f"  note: {trusted} did not grade {counted(facts['n_untrusted'], 'doc')}: lower median of the others")
     if args.output:
         export_judgments(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)
         show(f"written to {args.output}")
-    if facts["rule"] != task.plan.rule or args.trusted not in (None, task.plan.trusted):
+    if facts["rule"] != task.plan.rule or trusted != planned:
         show(f"  note: `judge show` follows the task's rule, {task.plan.rule}, so that its numbers are others")
     elif same := same_numbers(store, task, stored, file=args.output or "", place=args.store or ""):
         show(*(line for words in same.sentences for line in wrapped(words)), *(f"    {each}" for each in same.commands))

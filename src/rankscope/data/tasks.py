@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from rankscope.records import Record
 
@@ -21,6 +21,13 @@ judge and people differ, the order of an audit, or a file."""
 LabelRule = Literal["lower median", "majority", "mean", "max", "trusted", "latest", "dawid-skene", "only"]
 """How several grades of a doc become one; `mean` is rounded to the nearest grade of the scale."""
 CannotTell = Literal["query unclear", "doc unclear"]
+CANNOT_TELL: tuple[CannotTell, ...] = get_args(CannotTell)
+
+
+def reason_and_note(note: str) -> tuple[CannotTell | None, str]:
+    """Return why somebody cannot tell, and what they noted beside: a judgment keeps both in one text."""
+    reason = next((each for each in CANNOT_TELL if note == each or note.startswith(f"{each}: ")), None)
+    return reason, note if reason is None else note.removeprefix(reason).removeprefix(": ")
 
 
 AGAIN = " again"
@@ -78,7 +85,7 @@ class TaskPlan(Record, kw_only=True):
     """Whether raters see neither systems nor ranks."""
     rule: LabelRule = "lower median"
     trusted: str = ""
-    """The rater whose grade counts, where the rule is `trusted`."""
+    """The rater whose grade counts, where the rule is `trusted`: by name or number, and by id once names change."""
     seed: int = 0
     judge_qrels: int | None = None
     """The stored qrels of a judge that is a model, which people audit or disagree with."""
@@ -202,6 +209,12 @@ def raters_meant(raters: Sequence[TaskRater], word: str, *, taken: Iterable[str]
     if named or word in taken:
         return named
     return [rater for rater in raters if word == str(rater.number)]
+
+
+def shown_rater(raters: Sequence[TaskRater], word: str) -> str:
+    """Return what the rater is called whom a word means; the word itself where it means nobody, or several."""
+    found = raters_meant(raters, word)
+    return names_of_raters(raters)[found[0].id] if len(found) == 1 else word
 
 
 class Preference(Record, kw_only=True):

@@ -29,6 +29,7 @@ from rankscope.data.imported import import_collection
 from rankscope.data.judgments import (
     LONGEST_NOTE,
     JudgmentSource,
+    JudgmentStatus,
     SingleJudgment,
     as_text,
     check_judgments,
@@ -406,12 +407,17 @@ def without_task(preferences: Sequence[PreferenceLine], notes: list[str]) -> lis
 
 
 def apart(each: SingleJudgment) -> Iterator[SingleJudgment]:
-    """Yield a choice apart from what is said of the doc: a query has one choice, which a newer one replaces."""
-    if not each.choice or (each.grade is None and not each.flag):
+    """Yield a choice apart from what is said of the doc: a query has one choice, which a newer one replaces.
+
+    Who cannot tell how relevant a doc is, or passed over it, may choose it all the same.
+    """
+    no_grade = each.status in ("cannot_tell", "skipped")
+    if not each.choice or (each.grade is None and not each.flag and not no_grade):
         yield each
         return
     yield replace(each, choice=False, uuid="")
-    yield replace(each, grade=None, scale=None, flag=False, note="", uuid="")
+    status: JudgmentStatus = "ok" if no_grade else each.status
+    yield replace(each, grade=None, scale=None, status=status, flag=False, note="", uuid="")
 
 
 def with_known_guideline(store: Store, each: SingleJudgment, notes: list[str]) -> SingleJudgment:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from rankscope.data.qrels import Qrels
-from rankscope.data.tasks import names_of_raters, raters_meant
+from rankscope.data.tasks import names_of_raters, raters_meant, shown_rater
 from rankscope.errors import InputError
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows
@@ -114,6 +114,22 @@ def labels_of(graded: TaskGrades, *, rule: LabelRule | None = None, trusted: str
     return label_docs(graded.grades, rule, scale=graded.scale, trusted=key, names=graded.names())
 
 
+def labels_by_rule(graded: TaskGrades) -> tuple[Labels, str]:
+    """Return labels by the task's rule; where it makes none of these grades, by the lower median, and why."""
+    try:
+        return labels_of(graded), ""
+    except InputError as error:
+        return labels_of(graded, rule="lower median"), error.message
+
+
+def stand_in_words(rule: LabelRule, why: str) -> str:
+    """Say that a rule makes no labels, why, and what counts until it does."""
+    return (
+        f"The task's rule ({rule}) gives no labels yet: {why}. Until it does, the lower median stands in, by which "
+        "nothing is settled."
+    )
+
+
 def trusted_key(graded: TaskGrades, name: str) -> str:
     """Return the key of the rater whose grade counts; it is an error where nobody of this name has graded."""
     key = rater_key(graded, name)
@@ -121,7 +137,9 @@ def trusted_key(graded: TaskGrades, name: str) -> str:
     raters = {rater for given in graded.grades.values() for rater in given}
     if key not in raters:
         raise InputError(
-            f"the trusted rater has no grade here: {name!r}" if name else "it is not said which rater is trusted",
+            f"the trusted rater, {shown_rater(graded.raters, name)}, has no grade here"
+            if name
+            else "it is not said which rater is trusted",
             hint=f"there are {', '.join(sorted(names[rater] for rater in raters))}",
         )
     return key

@@ -30,6 +30,7 @@ from rankscope.comparison.records import Code, PairResult
 from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import MIN_UNITS, WORDS, few_differ_words
 from rankscope.data.judgments import SingleJudgment
+from rankscope.data.tasks import reason_and_note
 from rankscope.data.texts import COMMON_WORDS
 from rankscope.errors import UnknownNameError
 from rankscope.io.ids import byte_order
@@ -338,7 +339,7 @@ def looks_of(
     """
     opinions = [each for each in held if not is_choice(each) and (each.grade is not None or each.flag)]
     looks = {
-        (each.rater, each.query, each.doc): Look(each.rater, each.query, each.doc, each.flag, each.note)
+        (each.rater, each.query, each.doc): Look(each.rater, each.query, each.doc, each.flag, own_note(each))
         for each in opinions
     }
     if task.plan.mode == "lists":
@@ -350,6 +351,11 @@ def looks_of(
             for doc in docs.get(query, []):
                 looks.setdefault((rater, query, doc), Look(rater, query, doc, flag=False, note=""))
     return sorted(looks.values(), key=lambda each: (byte_order(each.query), byte_order(each.doc), each.rater))
+
+
+def own_note(each: SingleJudgment) -> str:
+    """Return what a rater noted of a doc, without the reason why they cannot tell, which is no note on a flag."""
+    return reason_and_note(each.note)[1] if each.status == "cannot_tell" else each.note
 
 
 def flags_of(store: Store, task: Task, items: Mapping[QueryDoc, TaskItem], looks: Sequence[Look]) -> FlagReport:

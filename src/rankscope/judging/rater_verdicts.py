@@ -19,9 +19,17 @@ from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.records import Code, Comparison, PairResult, Verdict
 from rankscope.comparison.verdict import MIN_UNITS, WORDS, decimals, lowered_for_raters
 from rankscope.data.run import Run
-from rankscope.errors import InputError, RankscopeError
+from rankscope.errors import RankscopeError
 from rankscope.judging.audits import planned_looks
-from rankscope.judging.labels import TaskGrades, labels_of, qrels_of_pairs, rater_key, stored_labels, with_known
+from rankscope.judging.labels import (
+    TaskGrades,
+    labels_by_rule,
+    qrels_of_pairs,
+    rater_key,
+    stand_in_words,
+    stored_labels,
+    with_known,
+)
 from rankscope.judging.records import LabelRule, Task, TaskItem
 from rankscope.judging.settling import compared_runs, why_not_compared
 from rankscope.judging.worst_case import ComparedRuns, common_queries, queries_words
@@ -150,7 +158,8 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
     if what is None:
         why = why_not_compared(store, graded.task)
         return TaskVerdicts(note=why or "The task compares no systems, so there is no verdict to look at.")
-    labels, note = labels_of_rule(graded)
+    labels, no_labels = labels_by_rule(graded)
+    note = stand_in_words(plan.rule, no_labels) if no_labels else ""
     try:
         main = compare_by(graded, what, labels.grades, all_queries=True)
     except RankscopeError as error:
@@ -160,7 +169,7 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
     return TaskVerdicts(
         pairs=tuple(under_raters(pair, compared, rule) for pair in main.groups[0].compared),
         orders=tuple(orders_of(main, compared)) if len(what.runs) >= FEWEST_SYSTEMS else (),
-        note=f"{queries_note(graded, what, labels)} {note}".rstrip(),
+        note=f"{queries_note(graded, what, labels)} {note}".strip(),
     )
 
 
@@ -219,14 +228,6 @@ def compared_by(
         return ComparedBy(name, kind, n_queries, compare_by(graded, what, grades, all_queries=kind != "rater"))
     except RankscopeError as error:
         return ComparedBy(name, kind, n_queries, None, f"{error.message}.")
-
-
-def labels_of_rule(graded: TaskGrades) -> tuple[Labels, str]:
-    """Return the labels by the task's rule; where it needs more grades, by the lower median, and that it is so."""
-    try:
-        return labels_of(graded), ""
-    except InputError as error:
-        return labels_of(graded, rule="lower median"), f"Until then the lower median is taken: {error.message}."
 
 
 def compare_by(

@@ -14,9 +14,10 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import combinations
 from statistics import median
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from rankscope.data.judgments import LONGEST_NOTE, JudgmentSource, JudgmentStatus, SingleJudgment, as_text
+from rankscope.data.tasks import reason_and_note
 from rankscope.errors import InputError
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.queue import QueryDoc, QueueEntry, likely_again, queue_of, screen_order, share_out
@@ -34,7 +35,7 @@ from rankscope.judging.rater_view import (
     SaveRequest,
     ScreenList,
 )
-from rankscope.judging.records import CannotTell, Guideline, Preference, Task, TaskItem, TaskRater, again_name
+from rankscope.judging.records import Guideline, Preference, Task, TaskItem, TaskRater, again_name
 from rankscope.records import from_builtins, replace
 from rankscope.store import Store, StoredDoc, StoredQuery
 from rankscope.store.preferences import StoredPreference
@@ -61,7 +62,6 @@ __all__ = [
 
 LONGEST_S = 3600.0
 """A doc that took longer was left open: nothing is known of how long it took."""
-CANNOT_TELL: tuple[CannotTell, ...] = get_args(CannotTell)
 CONVERSATION = "conversation"
 CLOCK_AHEAD = timedelta(minutes=5)
 """So much may a rater's clock be ahead of ours."""
@@ -613,8 +613,8 @@ def doc_state_of(value: Mapping[str, Any] | None) -> DocState:
         return DocState(uuid=value["uuid"])
     reason, note = None, value["note"]
     if value["status"] == "cannot_tell":
-        reason = next((each for each in CANNOT_TELL if note == each or note.startswith(f"{each}: ")), CANNOT_TELL[1])
-        note = note.removeprefix(reason).removeprefix(": ")
+        reason, note = reason_and_note(note)
+        reason = reason or "doc unclear"
     return DocState(uuid=value["uuid"], grade=value["grade"], flag=value["flag"], note=note, cannot_tell=reason)
 
 

@@ -35,7 +35,7 @@ from rankscope.comparison.pairs import interval_around, within
 from rankscope.comparison.records import PairResult
 from rankscope.comparison.verdict import VerdictContext, verdict_of
 from rankscope.data.run import Run
-from rankscope.data.tasks import Task, TaskItem, TaskPlan
+from rankscope.data.tasks import LabelRule, Task, TaskItem, TaskPlan
 from rankscope.errors import GradeError, InputError, MeasureError
 from rankscope.io.ids import byte_order
 from rankscope.judging.audits import (
@@ -52,7 +52,7 @@ from rankscope.judging.labels import (
     TaskGrades,
     grades_of_task,
     known_labels,
-    labels_of,
+    labels_by_rule,
     labels_to_come,
     trusted_key,
     with_known,
@@ -410,7 +410,7 @@ class TaskSettling:
             state = self._settled(graded, known)
         except (GradeError, MeasureError) as error:  # of a store from before such measures and labels were refused
             state = nothing_settled(known, f"There is no verdict: {error.message}.")
-        return replace(state, task=self.task.number)
+        return by_the_rule(replace(state, task=self.task.number), self.task.plan.rule, known.no_labels)
 
     def _settled(self, graded: TaskGrades, known: KnownGrades) -> SettlingState:
         plan, compared = self.task.plan, self.compared
@@ -418,6 +418,20 @@ class TaskSettling:
             changed = changed_queries(compared, plan.k) if compared is not None and plan.changed_only else (0, 0)
             return settle_audit(compared, known, graded.items, looks=plan.looks, changed=changed, judge=self.judge)
         return nothing_settled(known, self.why) if compared is None else settle(compared, known)
+
+
+def by_the_rule(state: SettlingState, rule: LabelRule, no_labels: str) -> SettlingState:
+    """Return where a task stands whose labels may be lower medians, as its rule makes none: they settle nothing."""
+    if not no_labels or state.stage == "nothing to settle":
+        return state
+    return replace(
+        state,
+        stage="no labels" if state.stage in ("open", "settled") else state.stage,
+        rule=rule,
+        no_labels=no_labels,
+        n_about=None,
+        pairs=tuple(replace(pair, low=None, high=None, ahead=False, settled=False) for pair in state.pairs),
+    )
 
 
 def nothing_settled(known: KnownGrades, why: str) -> SettlingState:
@@ -436,13 +450,15 @@ def scale_of(store: Store, task: Task) -> tuple[float, ...]:
 
 
 def why_not_compared(store: Store, task: Task) -> str:
-    """Say why a stored task that names a measure compares nothing, where that is not for want of runs."""
+    """Say why a stored task that names a measure compares nothing; empty where it names no runs."""
     plan = task.plan
     if unusable := unusable_margin(plan):
         return no_margin_words(unusable)
     if plan.mode == "lists":
         prefer = f"`rankscope judge flags {task.number}` says which ones raters prefer"
         return f"Lists get no grades, so nothing is settled by them; {prefer}."
+    if len(plan.runs) == 1 and plan.measure and plan.pool != "audit":  # an audit of one system has its looks
+        return "There is one system only, so there is nothing to compare."
     if unreadable := unreadable_words(plan.measure, scale_of(store, task)):
         return (
             f"There is no verdict: {unreadable}. Make another task whose measure says which grades are relevant, or "
@@ -491,11 +507,8 @@ def known_grades(
     `answered` says how many raters graded each doc, or could not tell: but for audits, nobody is asked in their place.
     """
     plan, grades = graded.task.plan, dict[str, dict[str, float]]()
-    joint, n_untrusted, rule = plan.rule == "dawid-skene", 0, plan.rule
-    try:
-        labels = labels_of(graded) if graded.grades else None
-    except InputError:
-        labels, joint, rule = labels_of(graded, rule="lower median"), True, "lower median"
+    labels, no_labels = labels_by_rule(graded) if graded.grades else (None, "")
+    rule = plan.rule if labels is None else labels.rule
     # a grade below 0, of a scale from before these were refused, is a judgment: measures would take it for none
     chosen = {} if labels is None else {pair: max(grade, 0.0) for pair, grade in labels.grades.items()}
     n_untrusted = 0 if labels is None else labels.n_untrusted
@@ -523,7 +536,8 @@ def known_grades(
             pair for pair, n in n_said.items() if n >= plan.overlap and pair[1] not in grades.get(pair[0], {})
         ),
         n_untrusted=n_untrusted,
-        joint=joint,
+        joint=plan.rule == "dawid-skene" or bool(no_labels),
+        no_labels=no_labels,
     )
 
 

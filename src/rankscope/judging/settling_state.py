@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from rankscope.comparison.records import Code
+from rankscope.data.tasks import LabelRule
+from rankscope.judging.labels import stand_in_words
 from rankscope.judging.worst_case import queries_words
 from rankscope.printable import counted
 from rankscope.records import Record
@@ -15,7 +17,16 @@ FEWEST_GRADES = 10
 """With fewer docs judged so far, nothing is said of those to come."""
 NONE_RELEVANT = "No doc is relevant, so no score differs."
 
-SettlingStage = Literal["nothing to settle", "nothing judged", "cannot be bounded", "open", "settled", "audit"]
+NO_LABELS: dict[LabelRule, str] = {
+    "only": "raters gave docs different grades",
+    "trusted": "there is no grade of the one rater whose grades count",
+    "dawid-skene": "too few raters have given enough grades",
+}
+"""Why a rule makes no labels, for raters, who are not told of which docs and of whom."""
+
+SettlingStage = Literal[
+    "nothing to settle", "nothing judged", "cannot be bounded", "no labels", "open", "settled", "audit"
+]
 
 
 class PairSettling(Record, kw_only=True):
@@ -76,7 +87,7 @@ class SettlingState(Record, kw_only=True):
 
     stage: SettlingStage
     """`nothing judged`: no doc is known to be relevant, so there is no verdict yet; `cannot be bounded`: the worst case
-    of this measure is not known, and docs are open."""
+    of this measure is not known, and docs are open; `no labels`: the task's rule makes none of the grades there are."""
     last_judgment: int
     """The number of the newest judgment that it knows."""
     n_judged: int
@@ -103,6 +114,10 @@ class SettlingState(Record, kw_only=True):
     """Its number."""
     why: str = ""
     """Why there is nothing to settle, where that is not for want of a measure; or why there are no bounds."""
+    rule: LabelRule | None = None
+    """The task's rule, where it makes no labels of the grades there are, so that lower medians stand in."""
+    no_labels: str = ""
+    """Why it makes none; then nothing is settled."""
     measure: str = ""
     depth: int | None = None
     """How many docs of each list the measure reads: these are covered, and the docs of the task; None: all."""
@@ -122,7 +137,7 @@ class SettlingState(Record, kw_only=True):
     @property
     def can_be_settled(self) -> bool:
         """Whether it is settled for certain once the docs of the task are judged."""
-        return not self.outside and not self.n_untold
+        return not self.outside and not self.n_untold and not self.no_labels
 
     @property
     def settled(self) -> bool:
@@ -138,7 +153,7 @@ class SettlingState(Record, kw_only=True):
     def lines(self) -> tuple[str, ...]:
         """For those who may know the systems: what stands, what it would take, and what that assumes."""
         pairs = (pair_words(pair, self) for pair in self.pairs)
-        last = assumption_words(self), not_covered_words(self), untrusted_words(self)
+        last = assumption_words(self), stand_in_line(self), not_covered_words(self), untrusted_words(self)
         return tuple(line for line in (queries_line(self), *pairs, *last) if line)
 
     @property
@@ -156,9 +171,11 @@ def rater_line(state: SettlingState) -> str:
         return look_words(state.look)
     if state.stage == "nothing to settle":
         return ""
+    docs = "" if state.n_judgments == state.n_open else f" (of {counted(state.n_open, 'doc')})"
+    if state.rule is not None:
+        return no_labels_line(state.rule, f"{counted(state.n_judgments, 'judgment')}{docs}" if state.n_open else "")
     if not state.n_open and state.can_be_settled:
         return NONE_RELEVANT
-    docs = "" if state.n_judgments == state.n_open else f" (of {counted(state.n_open, 'doc')})"
     if not state.can_be_settled:
         if not state.n_open:
             return "No judgment of this task is left that can change the answer, which is not settled."
@@ -169,6 +186,15 @@ def rater_line(state: SettlingState) -> str:
     if state.n_about is None or state.n_about == state.n_judgments:
         return f"At most {more_judgments(state.n_judgments)}{docs} and {settled}."
     return f"About {more_judgments(state.n_about)} and {settled}, at most {state.n_judgments:,}{docs}."
+
+
+def no_labels_line(rule: LabelRule, left: str) -> str:
+    """Say to a rater that the rule makes no labels of the grades there are; `left` is what can still be judged."""
+    more = f" Of this task {left} can be given." if left else ""
+    return (
+        f"It is not settled: the rule of this task gives no labels yet, as {NO_LABELS[rule]}; "
+        f"the lower median stands in until it does.{more}"
+    )
 
 
 def more_judgments(n: int) -> str:
@@ -235,6 +261,9 @@ def assumption_words(state: SettlingState) -> str:
         return audit_words(state.look, has_pairs=bool(state.pairs))
     if state.stage == "nothing to settle":
         return state.why or "No measure is named, so nothing is to be settled."
+    if state.rule is not None:
+        each = "" if state.n_judgments == state.n_open else f" ({more_judgments(state.n_judgments)})"
+        return f"{counted(state.n_open, 'open doc')} of the task can be judged{each}." if state.n_open else ""
     if state.stage == "cannot be bounded":
         return unbounded_words(state)
     if state.stage == "settled":
@@ -294,6 +323,11 @@ def cannot_words(state: SettlingState) -> Iterator[str]:
 def queries_line(state: SettlingState) -> str:
     """Say on which queries systems are compared, once there is a verdict."""
     return queries_words(state.n_queries, state.n_unjudged_queries) if state.pairs and state.look is None else ""
+
+
+def stand_in_line(state: SettlingState) -> str:
+    """Say that the labels are not those of the task's rule, and why."""
+    return "" if state.rule is None else stand_in_words(state.rule, state.no_labels)
 
 
 def untrusted_words(state: SettlingState) -> str:

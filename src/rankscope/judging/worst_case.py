@@ -107,6 +107,8 @@ class KnownGrades(Record, kw_only=True, eq=False):
     """Docs that the trusted rater did not grade, where only this one's grades count: they have those of others."""
     joint: bool = False
     """Whether a grade of one doc can change the label of another."""
+    no_labels: str = ""
+    """Why the rule of the task makes no labels of the grades there are, so that these are lower medians."""
 
     def qrels(self, query_ids: Sequence[str], *, finished: bool = False) -> Qrels | None:
         """Return them as qrels that also hold queries without a judgment; None where there is no grade at all."""

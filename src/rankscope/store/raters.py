@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankscope.data.tasks import Task, TaskRater, composed, name_key, name_of_forgotten
+from rankscope.data.tasks import Task, TaskRater, composed, name_key, name_of_forgotten, raters_meant
 from rankscope.errors import OptionError, UnknownNameError
-from rankscope.records import replace
+from rankscope.records import replace, to_builtins
 from rankscope.store.schema import rater as rater_table
 from rankscope.store.schema import task as task_table
 from rankscope.store.schema import text_sha256
@@ -59,6 +59,7 @@ class RaterTable:
 
     def _insert(self, connection: sa.Connection, task: Task, name: str, token: str | None) -> TaskRater:
         check_new_name(connection, task.number, name)
+        name_trusted_by_id(connection, task.number)
         of_task = rater_table.c.task_id == task.number
         own = sa.select(sa.func.count()).select_from(rater_table).where(of_task)
         seed = seed_of(task, int(connection.execute(own).scalar_one()))
@@ -101,7 +102,9 @@ class RaterTable:
         """Give a rater a name; judgments name the rater by number, and stay as they are."""
         name = checked_rater_name(name)
         with self.store.writing() as connection:
-            check_new_name(connection, get_row(connection, number).task_id, name, of=number)
+            task = get_row(connection, number).task_id
+            check_new_name(connection, task, name, of=number)
+            name_trusted_by_id(connection, task)
             connection.execute(sa.update(rater_table).where(rater_table.c.id == number).values(name=name))
             return rater_of(get_row(connection, number))
 
@@ -130,7 +133,9 @@ class RaterTable:
 
     def _change(self, number: int, **values: Any) -> TaskRater:
         with self.store.writing() as connection:
-            get_row(connection, number)
+            task = get_row(connection, number).task_id
+            if "name" in values:
+                name_trusted_by_id(connection, task)
             connection.execute(sa.update(rater_table).where(rater_table.c.id == number).values(**values))
             return rater_of(get_row(connection, number))
 
@@ -163,6 +168,22 @@ def check_new_name(connection: sa.Connection, task: int, name: str, *, of: int |
                 f"a rater of this task is called {row.name} already",
                 hint=f"take another name, such as {name[: LONGEST_NAME - 2]} B{lost if of is None else ''}",
             )
+
+
+def name_trusted_by_id(connection: sa.Connection, task: int) -> None:
+    """Let the plan of a task name the trusted rater by id, before names change: trust follows the person, not the name.
+
+    Where the word of the plan means nobody yet, or several, it stays.
+    """
+    own = task_table.c.id == task
+    plan = task_of(connection.execute(sa.select(task_table).where(own)).one()).plan
+    if plan.rule != "trusted":
+        return
+    of_task = sa.select(rater_table).where(rater_table.c.task_id == task).order_by(rater_table.c.id)
+    meant = raters_meant(tuple(map(rater_of, connection.execute(of_task))), plan.trusted)
+    if len(meant) == 1 and meant[0].id != plan.trusted:
+        named = to_builtins(replace(plan, trusted=meant[0].id))
+        connection.execute(sa.update(task_table).where(own).values(plan=named))
 
 
 def uninvited(connection: sa.Connection, task: int, name: str) -> int | None:

@@ -143,6 +143,8 @@ class TaskTable:
             add_ranks(connection, task.number, given)
             if plan is not None:
                 own = task_table.c.id == task.number
+                held = task_of(connection.execute(sa.select(task_table).where(own)).one()).plan
+                plan = replace(plan, trusted=held.trusted)  # names of raters may have changed meanwhile
                 connection.execute(sa.update(task_table).where(own).values(plan=to_builtins(plan)))
             return count_items(connection, task.number) - before
 

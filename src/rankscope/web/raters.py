@@ -110,6 +110,8 @@ class RaterSettling(Record):
     line: str
     newer: bool
     """Whether there are newer judgments than it knows; an answer that does is on its way."""
+    left: bool = False
+    """Whether it speaks of docs that are left to judge."""
 
 
 class RaterDesk:
@@ -189,7 +191,7 @@ class RaterDesk:
     def settling(self, session: RaterSession) -> RaterSettling:
         state = self.library.settling.latest(session.task) if session.task.plan.measure else None
         newer = bool(session.task.plan.measure) and not self.library.settling.is_newest(session.task, state)
-        return RaterSettling("" if state is None else state.short, newer)
+        return RaterSettling("", newer) if state is None else RaterSettling(state.short, newer, state.n_open > 0)
 
 
 def rater_handlers(library: Library, render: Callable[..., str]) -> list[HTTPRouteHandler]:

@@ -18,6 +18,7 @@ from rankscope.data.tasks import (
     TaskRater,
     TaskState,
     names_of_raters,
+    shown_rater,
 )
 from rankscope.errors import OptionError, RankscopeError, UnknownNameError
 from rankscope.judging.agreement import AgreementReport
@@ -385,6 +386,8 @@ class TaskPage(Record, kw_only=True):
     known: str = ""
     """What was left out as known already."""
     rule: str = ""
+    trusted: str = ""
+    """What the trusted rater is called, where the rule has one."""
 
 
 def task_page(library: Library, asked: TaskOptions) -> TaskPage:
@@ -412,6 +415,7 @@ def task_page(library: Library, asked: TaskOptions) -> TaskPage:
         notes=library.cached(("notes", task.number, task.plan.k, len(items)), lambda: task_notes(store, task)),
         known=library.cached(("known", task.number, task.plan.k, task.plan.size), lambda: known_words(library, task)),
         rule=RULES[task.plan.rule],
+        trusted=shown_rater(store.raters.list(task), task.plan.trusted),
     )
 
 

@@ -306,6 +306,7 @@ export function unwarn(words) {
 }
 
 export const STOPPED = "The task is stopped: you can look at your answers, and new ones are not taken.";
+export const NOT_UNDONE = "Not undone: this was judged again in another window meanwhile, and that is what is kept.";
 let blockedBefore = "";
 // Says why nothing is taken, and takes it back when something is.
 export function warnOfBlocked({ blocked }) {

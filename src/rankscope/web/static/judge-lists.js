@@ -1,5 +1,5 @@
 // The screen on which a rater sees whole lists side by side: flags, the one to choose, and which list is better.
-import { $, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
+import { $, NOT_UNDONE, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json", PREFER = "/judge/preference.json", NEAR = 2;
 const DEGREES = [-2, -1, 0, 1, 2];
@@ -19,6 +19,7 @@ const capital = (words) => words[0].toUpperCase() + words.slice(1);
 // What is said
 
 function put(path, body) {
+  unwarn(NOT_UNDONE); // it was about an earlier press
   outbox.add(path, { ...body, seconds: watch.seconds, at: new Date().toISOString() });
 }
 
@@ -116,6 +117,7 @@ function toggleChoice(id) {
 }
 
 const undo = inTurn(async () => {
+  unwarn(NOT_UNDONE);
   past.drop(({ id }) => !items.some((item) => idOf(item) === id)); // it has gone to another rater
   const last = past.take();
   if (!last) return say("There is nothing to undo");
@@ -130,7 +132,10 @@ const undo = inTurn(async () => {
     set(shown, item, last.key, last.before);
     past.renew(last.before.uuid, held(shown, last.key).uuid);
     say("Undone");
-  } else warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
+  } else {
+    warn(NOT_UNDONE);
+    say("Not undone");
+  }
   open(items.indexOf(item));
 });
 

@@ -1,5 +1,5 @@
 // The screen on which a rater judges one doc at a time. Keys first; every press is kept at once, and sent when it can be.
-import { $, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
+import { $, NOT_UNDONE, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json";
 const NEAR = 3; // so many queries further on are loaded before they are needed, also for who loses the connection
@@ -27,6 +27,7 @@ const gradeKeys = [...document.querySelectorAll(".gb kbd")].map((key) => key.tex
 // What is said
 
 function put(path, body) {
+  unwarn(NOT_UNDONE); // it was about an earlier press
   outbox.add(path, { ...body, seconds: watch.seconds, at: new Date().toISOString() });
 }
 
@@ -80,6 +81,7 @@ function toggleChoice() {
 }
 
 const undo = inTurn(async () => {
+  unwarn(NOT_UNDONE);
   const isThere = ({ id }) => items.some((item) => idOf(item) === id); // else it has gone to another rater
   past.drop((step) => !isThere(step));
   const last = past.take();
@@ -92,12 +94,14 @@ const undo = inTurn(async () => {
   }
   const before = last.choice ?? last.before, now = () => (last.choice ? choices.get(item.query) : item.state)?.uuid;
   const isOurs = now() === last.made; // only what was said here is taken back
-  if (!isOurs) warn("Not undone: this was judged again in another window meanwhile, and that is what is kept.");
-  else if (last.choice) choose(item, before.doc, { undoing: true });
-  else change(item, before, { undoing: true });
+  if (isOurs && last.choice) choose(item, before.doc, { undoing: true });
+  else if (isOurs) change(item, before, { undoing: true });
   if (isOurs) {
     past.renew(before.uuid, now());
     say("Undone");
+  } else {
+    warn(NOT_UNDONE);
+    say("Not undone");
   }
   open(items.indexOf(item));
 });
@@ -161,6 +165,7 @@ function onward() {
 }
 
 function move(step) {
+  unwarn(NOT_UNDONE);
   let next = (isFinished && step < 0 ? items.length : at) + step;
   while (items[next] && comesLater(items[next])) next += step;
   if (items[next]) open(next);
@@ -338,7 +343,7 @@ function showSaved() {
 // How far the answer is; it is worked out beside, so the line may be a few docs old: then it says so, and is asked for
 // again until it knows the newest judgment.
 const LONGEST_WAIT = 10_000;
-let settling, settled = { line: "", newer: false }, nChanges = 0, isOlder = false;
+let settling, settled = { line: "", newer: false, left: false }, nChanges = 0, isOlder = false;
 function askSettling(wait = isFinished ? 300 : 1500) {
   clearTimeout(settling);
   settling = setTimeout(async () => {
@@ -353,10 +358,10 @@ function askSettling(wait = isFinished ? 300 : 1500) {
 }
 
 function showSettling() {
-  const { line, newer } = settled, isOld = newer || (isFinished && isOlder);
+  const { line, newer, left } = settled, isOld = newer || (isFinished && isOlder);
   // who is done cannot do what is left: it is for others
   const isDone_ = isFinished && items.length > 0;
-  const mine = isDone_ && !isOld && !line.startsWith("It is settled") ? " Nothing of that is left for you." : "";
+  const mine = isDone_ && !isOld && left ? " Nothing of that is left for you." : "";
   const old = isDone_ ? "Nothing is left for you. What is left for others is being worked out." : `${line} (being worked out again)`;
   $("settle-line").textContent = line && (isOld ? old : `${line}${mine}`);
   $("settle").hidden = !line;

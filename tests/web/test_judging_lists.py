@@ -349,13 +349,13 @@ def test_of_a_flagged_doc_that_is_chosen_only_the_title_is_struck_through(chromi
     ada.page.locator(".board2").nth(1).wait_for()
     ada.press("x", "Enter", "b")
     ada.page.get_by_text("You would choose this one").first.wait_for()
+    ada.saved()  # nothing is drawn again after this
     lines = (
         ada.page.locator(".li.fl")
         .first.locator("b")
         .evaluate_all("all => all.map(each => getComputedStyle(each).textDecorationLine)")
     )
     assert lines == ["line-through", "none"]
-    ada.saved()
     ada.close()
 
 

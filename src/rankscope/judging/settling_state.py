@@ -22,7 +22,7 @@ NO_LABELS: dict[LabelRule, str] = {
     "trusted": "there is no grade of the one rater whose grades count",
     "dawid-skene": "too few raters have given enough grades",
 }
-"""Why a rule makes no labels, for raters, who are not told of which docs and of whom."""
+"""Why a rule makes no labels, in words for raters, which name neither docs nor people."""
 
 SettlingStage = Literal[
     "nothing to settle", "nothing judged", "cannot be bounded", "no labels", "open", "settled", "audit"

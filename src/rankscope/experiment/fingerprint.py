@@ -154,7 +154,12 @@ def read_unchanged(path: str | Path, read: Callable[[], Content]) -> tuple[Conte
     """Return what a file holds and the state that it was in; one that changes meanwhile is read again."""
     for _ in range(ATTEMPTS):
         state = FileState.of(path)
-        content = read()
+        try:
+            content = read()
+        except InputError:
+            if state is None or state.is_that_of(path):
+                raise
+            continue  # what is wrong may be that it has changed
         if state is None or state.is_that_of(path):
             return content, state
     raise changed(path)

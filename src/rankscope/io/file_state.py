@@ -10,9 +10,9 @@ from contextlib import suppress
 from rankscope.errors import InputError
 from rankscope.io.addresses import is_remote
 
-FileState = tuple[int, int, int]
+SizeAndTimes = tuple[int, int, int]
 """The size of a file and its times; on other machines the last one may differ."""
-FileStates = dict[str, FileState]
+FileStates = dict[str, SizeAndTimes]
 
 
 def states_of(paths: Iterable[str]) -> FileStates:

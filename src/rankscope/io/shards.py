@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from rankscope.errors import FormatError, InputError
 from rankscope.io.addresses import is_remote
-from rankscope.io.file_state import FileState
+from rankscope.io.file_state import SizeAndTimes
 from rankscope.io.limits import cannot_read, max_line_bytes
 from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_file, remote_list
 from rankscope.io.text import is_plain
@@ -36,7 +36,7 @@ class FileSeen(LightRecord):
     """What a file was when it was cut, and where: only some of it is the same on other machines."""
 
     host: str
-    state: FileState
+    state: SizeAndTimes
 
 
 class ByteRange(LightRecord):

@@ -41,6 +41,7 @@ from rankscope.io.shards import (
     open_file,
     query_in,
     remote_files,
+    roles_of,
     size_at,
 )
 from rankscope.io.text import bad_run_lines
@@ -476,14 +477,7 @@ def is_blank(shard: WholeFile) -> bool:
 
 def columns_needed(path: str, options: ReadOptions, *, with_rank: bool) -> list[str]:
     """Return the columns of a Parquet file that a run is scored by."""
-    import polars as pl
-
-    from rankscope.io.table import RUN, find_roles
-    from rankscope.io.table_check import errors_of_polars
-
-    with errors_of_polars(path, "parquet"):
-        names = pl.scan_parquet(path, glob=False).collect_schema().names()
-    roles = find_roles(names, RUN, chosen=options.columns, where=path)
+    roles = roles_of(path, options.columns)
     return [name for role, name in roles.items() if role in ("query", "doc", "score") or (role == "rank" and with_rank)]
 
 

@@ -33,7 +33,7 @@ from rankscope.io.memory import (
     TEXT_ROW_BYTES,
     RowsLook,
 )
-from rankscope.io.shards import ByteRange, RowGroups, TableParts, WholeFile, open_file, query_column, query_in
+from rankscope.io.shards import ByteRange, RowGroups, TableParts, WholeFile, open_file, query_column, query_in, roles_of
 from rankscope.native import kernel
 
 if TYPE_CHECKING:
@@ -158,18 +158,6 @@ def look_at_table(source: StoredFile, size: int, columns: Mapping[str, str] | No
         rows_per_query=rows_per_query,
         scattered_query=scattered,
     )
-
-
-def roles_of(path: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return which columns of a Parquet file are what of a run."""
-    import polars as pl
-
-    from rankscope.io.table import RUN, find_roles
-    from rankscope.io.table_check import errors_of_polars
-
-    with errors_of_polars(path, "parquet"):
-        names = pl.scan_parquet(path, glob=False).collect_schema().names()
-    return find_roles(names, RUN, chosen=columns, where=path)
 
 
 def ids_in(path: str, column: str) -> list[str]:

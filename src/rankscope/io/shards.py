@@ -281,17 +281,28 @@ def cut_parquet(path: str, size: int, target_rows: int, columns: Mapping[str, st
         yield RowGroups(path, start, total, size, total)
 
 
+def roles_of(path: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return which columns of a Parquet file are what of a run."""
+    import polars as pl
+
+    from rankscope.io.table import RUN, find_roles
+    from rankscope.io.table_check import errors_of_polars
+
+    with errors_of_polars(path, "parquet"):
+        names = pl.scan_parquet(path, glob=False).collect_schema().names()
+    return find_roles(names, RUN, chosen=columns, where=path)
+
+
 def query_column(path: str, columns: Mapping[str, str] | None = None) -> Callable[[int, int], pl.Series]:
     """Return a function that reads the queries of some rows of a Parquet file."""
     import polars as pl
 
     from rankscope.io.polars_file import id_column
-    from rankscope.io.table import RUN, find_roles
     from rankscope.io.table_check import errors_of_polars
 
+    name = roles_of(path, columns)["query"]
     with errors_of_polars(path, "parquet"):
         table = pl.scan_parquet(path, glob=False)
-        name = find_roles(table.collect_schema().names(), RUN, chosen=columns, where=path)["query"]
 
     def read(start: int, n_rows: int) -> pl.Series:
         with errors_of_polars(path, "parquet"):

@@ -24,6 +24,17 @@ def put_demo(folder: Path) -> None:
     (folder / "dense.run.gz").write_bytes(gzip.compress((folder / "dense.run").read_bytes(), mtime=0))
 
 
+def put_shuffled(folder: Path) -> None:
+    """Add a run whose rows of a query do not lie together, as text and as a folder of two files."""
+    put_demo(folder)
+    lines = (folder / "bm25.run").read_text().splitlines(keepends=True)
+    lines = lines[::2] + lines[1::2]
+    (folder / "shuffled.run").write_text("".join(lines))
+    (folder / "parts").mkdir()
+    (folder / "parts" / "a.run").write_text("".join(lines[:80]))
+    (folder / "parts" / "b.run").write_text("".join(lines[80:]))
+
+
 def put_targets(folder: Path) -> None:
     put_demo(folder)
     (folder / "targets.toml").write_text('[[targets]]\nquery = "soup-for-a-cold"\ndoc = "chicken-broth"\ntop = 5\n')
@@ -131,6 +142,13 @@ CASES: dict[str, list[Case]] = {
         Case(("evaluate", "qrels.txt", "bm25.run"), environment={"RANKSCOPE_KERNEL": "python"}),
         Case(
             ("evaluate", "qrels.txt", "bm25.run", "-m", "nDCG", "--chart", "curves", "-o", "c.svg"), earlier=("c.svg",)
+        ),
+        Case(("evaluate", "qrels.txt", "bm25.run", "dense.run.gz", "--memory", "1GB", "--keep", "kept"), dense=2),
+        Case(
+            ("evaluate", "qrels.txt", "shuffled.run", "parts/", "--memory", "1GB", "--keep", "kept"),
+            put_shuffled,
+            dense=2,
+            resumes=True,
         ),
     ],
     "compare": [

@@ -58,7 +58,7 @@ READING_AND_WRITING = ("/rankscope/io/", "/rankscope/experiment/", "/rankscope/d
 SECONDS = 60
 STDOUT = "standard-output"
 JOURNALS = "*results/journal/*"
-NOTES = (".rankscope/*", "*/.rankscope/*")
+NOTES = (".rankscope/*", "*/.rankscope/*", "kept/*")  # the names of kept parts depend on when their files were made
 Files = dict[str, bytes]
 
 

@@ -21,7 +21,7 @@ from rankscope.experiment.project import project_schema
 from rankscope.experiment.target_file import target_schema
 from rankscope.experiment.watch import WatchResult
 from rankscope.judging.agreement import AgreementReport
-from rankscope.judging.opinions import OpinionReport
+from rankscope.judging.opinion_records import OpinionReport
 from rankscope.measures.listing import by_family
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile

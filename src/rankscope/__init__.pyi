@@ -60,9 +60,9 @@ from rankscope.io.conversion import convert as convert
 from rankscope.io.shards import ByteRange as ByteRange
 from rankscope.io.shards import RowGroups as RowGroups
 from rankscope.io.shards import WholeFile as WholeFile
-from rankscope.judging.exchange import TakenIn as TakenIn
-from rankscope.judging.exchange import export_judgments as export_judgments
-from rankscope.judging.exchange import import_judgments as import_judgments
+from rankscope.judging.exporting import export_judgments as export_judgments
+from rankscope.judging.importing import TakenIn as TakenIn
+from rankscope.judging.importing import import_judgments as import_judgments
 from rankscope.judging.settling import settling_of as settling_of
 from rankscope.judging.settling_state import SettlingState as SettlingState
 from rankscope.judging.tasks import create_task as create_task

@@ -120,7 +120,7 @@ def put_store(folder: Path) -> None:
 
 
 def put_judged_store(folder: Path) -> None:
-    from rankscope.judging.exchange import import_judgments
+    from rankscope.judging.importing import import_judgments
     from rankscope.store import open_store
 
     put_store(folder)

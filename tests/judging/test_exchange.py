@@ -22,7 +22,9 @@ from rankscope.data.judgments import (
 from rankscope.data.tasks import TaskItem, TaskPlan, again_name
 from rankscope.errors import DuplicateError, FormatError, InputError, OptionError, RankscopeError
 from rankscope.judging.agreement import agreement_of
-from rankscope.judging.exchange import export_judgments, format_of, import_judgments, judge_qrels_in
+from rankscope.judging.exporting import export_judgments
+from rankscope.judging.importing import import_judgments, judge_qrels_in
+from rankscope.judging.judgment_files import format_of
 from rankscope.judging.opinions import opinions_of
 from rankscope.judging.settling import settling_of
 from rankscope.records import replace

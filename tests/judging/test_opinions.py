@@ -7,7 +7,8 @@ import pytest
 import rankscope as rs
 from rankscope.data.tasks import TaskItem
 from rankscope.judging.agreement import CountOf
-from rankscope.judging.opinions import OpinionReport, opinions_of, outcome_of, rate_text
+from rankscope.judging.opinion_records import OpinionReport, rate_text
+from rankscope.judging.opinions import opinions_of, outcome_of
 from rankscope.judging.pools import with_ranks
 from rankscope.records import replace
 from rankscope.report.document import Estimates

@@ -10,7 +10,9 @@ import pytest
 
 from rankscope.cli.main import main
 from rankscope.judging.agreement import AgreementReport, agreement_of
-from rankscope.judging.opinions import Look, OpinionReport, looks_by_value, opinions_of, tells_nothing, value_flags
+from rankscope.judging.flags import Look, looks_by_value, tells_nothing, value_flags
+from rankscope.judging.opinion_records import OpinionReport
+from rankscope.judging.opinions import opinions_of
 from rankscope.records import replace
 from rankscope.report.agreement import agreement_report
 from rankscope.report.document import Bullets, Estimate, Estimates

@@ -380,7 +380,7 @@ def create(args: argparse.Namespace, store: Store) -> None:
 
 def judge_qrels_number(args: argparse.Namespace, store: Store, runs: Sequence[str]) -> int | None:
     """Return the number of the stored labels of a model; a file of them is kept first, and its name said."""
-    from rankscope.judging.exchange import judge_qrels_in
+    from rankscope.judging.importing import judge_qrels_in
 
     named = args.judge_qrels
     if named is None:
@@ -701,7 +701,7 @@ def grade(args: argparse.Namespace, store: Store) -> None:
 
 def who_grades(args: argparse.Namespace, store: Store, task: Task, name: str) -> TaskRater:
     """Return the rater with a name; a new one gets a share of what others were to judge, so that has to be meant."""
-    from rankscope.judging.exchange import rater_named
+    from rankscope.judging.imported_raters import rater_named
 
     raters = store.raters.list(task)
     if raters_called(raters, name):
@@ -728,7 +728,7 @@ def is_meant(question: str) -> bool:
 
 
 def make_qrels(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.exchange import export_judgments
+    from rankscope.judging.exporting import export_judgments
     from rankscope.judging.labels import make_qrels as make
     from rankscope.judging.rater_verdicts import task_queries
     from rankscope.judging.records import LabelRule
@@ -807,7 +807,8 @@ def file_and_place(args: argparse.Namespace, store: Store) -> tuple[str, str, Ta
 
 
 def take_in_file(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.exchange import IMPORT_FORMATS, import_judgments
+    from rankscope.judging.importing import import_judgments
+    from rankscope.judging.judgment_files import IMPORT_FORMATS
 
     path, collection, task = file_and_place(args, store)
     check_word("kind", args.kind, IMPORT_FORMATS)
@@ -826,7 +827,7 @@ def take_in_file(args: argparse.Namespace, store: Store) -> None:
 
 
 def write_out_file(args: argparse.Namespace, store: Store) -> None:
-    from rankscope.judging.exchange import EXPORT_FORMATS, export_judgments
+    from rankscope.judging.exporting import EXPORT_FORMATS, export_judgments
 
     path, collection, task = file_and_place(args, store)
     check_word("to", args.to, EXPORT_FORMATS)

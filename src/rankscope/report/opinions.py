@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rankscope.judging.agreement import CountOf
-from rankscope.judging.opinions import (
+from rankscope.judging.flags import SHOWN
+from rankscope.judging.opinion_records import (
     LEVEL,
-    SHOWN,
     ChoiceReport,
     FlagReport,
     NoteCount,

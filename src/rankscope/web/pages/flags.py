@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rankscope.data.tasks import Task
 from rankscope.judging.agreement import preferences_sentence
-from rankscope.judging.opinions import OpinionReport, opinions_of
+from rankscope.judging.opinion_records import OpinionReport
+from rankscope.judging.opinions import opinions_of
 from rankscope.report.document import Report
 from rankscope.report.opinions import opinions_report
 from rankscope.web.library import Library

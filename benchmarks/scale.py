@@ -152,7 +152,7 @@ def on_dask(folder: Path, *, kills: bool) -> tuple[float, str]:
 
 def joined() -> tuple[float, str]:
     """Put together 100 shards of 10^6 queries in all, each query with four hits."""
-    from rankscope.align.sharded import JoinedShards, ShardHits
+    from rankscope.align.shard_hits import JoinedShards, ShardHits
 
     rng = np.random.default_rng(0)
     n, n_shards = 1_000_000, 100

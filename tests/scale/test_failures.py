@@ -17,7 +17,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.align import kernel, sharded
-from rankscope.align.sharded import Clash, ShardHits
+from rankscope.align.shard_hits import Clash, ShardHits, decoded, encoded, nothing
 from rankscope.data import sharded as sources
 from rankscope.errors import BadLine, BadLinesError
 from rankscope.io import shards
@@ -704,22 +704,22 @@ def plain(value):
 
 
 def test_all_that_a_part_says_is_kept():
-    assert HITS.keys() == asdict(sharded.nothing()).keys()
-    for values in ({**HITS, "clash": None}, asdict(sharded.nothing())):
-        found = asdict(sharded.decoded(sharded.encoded(ShardHits(**values))))
+    assert HITS.keys() == asdict(nothing()).keys()
+    for values in ({**HITS, "clash": None}, asdict(nothing())):
+        found = asdict(decoded(encoded(ShardHits(**values))))
         assert {name: plain(value) for name, value in found.items()} == {
             name: plain(value) for name, value in values.items()
         }
-    assert sharded.encoded(ShardHits(**HITS)) is None
+    assert encoded(ShardHits(**HITS)) is None
 
 
 @pytest.mark.parametrize("change", [lambda head: head.pop("tag"), lambda head: head.update(newer=1)])
 def test_a_kept_part_with_other_values_than_a_part_has_counts_as_absent(change):
-    line, _, arrays = sharded.encoded(ShardHits(**{**HITS, "clash": None})).partition(b"\n")
+    line, _, arrays = encoded(ShardHits(**{**HITS, "clash": None})).partition(b"\n")
     head = json.loads(line)
     change(head)
-    assert sharded.decoded(json.dumps(head).encode() + b"\n" + arrays) is None
-    assert sharded.decoded(line + b"\n" + arrays[:60]) is None
+    assert decoded(json.dumps(head).encode() + b"\n" + arrays) is None
+    assert decoded(line + b"\n" + arrays[:60]) is None
 
 
 def test_the_digest_of_a_run_of_files_is_of_their_names_sizes_and_digests(tmp_path):
@@ -821,7 +821,7 @@ def test_a_file_that_is_another_one_of_the_same_size_between_shards_is_refused(t
             rs.score_shard(RANKED, shard, "RR")
     with pytest.raises(rs.InputError, match=rf"r\.{form} was changed"):
         rs.evaluate(RANKED, shards, "RR")
-    monkeypatch.setattr(sharded, "node", lambda: "elsewhere")
+    monkeypatch.setattr("rankscope.align.same_files.node", lambda: "elsewhere")
     with pytest.raises(rs.InputError, match="another size or time on elsewhere than on"):
         rs.score_shard(RANKED, shards[0], "RR")
 

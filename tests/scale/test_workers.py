@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import rankscope as rs
-from rankscope.align import sharded
+from rankscope.align import same_files, sharded
 from rankscope.light import replace
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
@@ -124,21 +124,21 @@ def test_a_path_means_the_same_wherever_workers_were_started(files, client, tmp_
 
 def test_other_files_of_the_same_name_are_refused(files):
     qrels, run = files
-    marks = sharded.marks_of(rs.shards_of(run, n=3))
+    marks = same_files.marks_of(rs.shards_of(run, n=3))
     assert [mark.path for mark in marks] == [str(run)]
-    sharded.check_files(marks)
+    same_files.check_files(marks)
     content = run.read_text()
     run.write_text(content[:-1] + "x")
     with pytest.raises(rs.InputError, match=r"r\.run was changed while it was read"):
-        sharded.check_files(marks)
+        same_files.check_files(marks)
     with pytest.raises(rs.InputError, match=r"r\.run is another file on "):
-        sharded.check_files([replace(mark, host="elsewhere") for mark in marks])
-    place = sharded.QrelsPlace(sharded.digest_of_qrels(rs.load_qrels(qrels)), str(qrels))
-    assert sharded.loaded_qrels(place).query_ids == rs.load_qrels(qrels).query_ids
-    sharded.loaded_qrels.cache_clear()
+        same_files.check_files([replace(mark, host="elsewhere") for mark in marks])
+    place = same_files.QrelsPlace(same_files.digest_of_qrels(rs.load_qrels(qrels)), str(qrels))
+    assert same_files.loaded_qrels(place).query_ids == rs.load_qrels(qrels).query_ids
+    same_files.loaded_qrels.cache_clear()
     qrels.write_text(qrels.read_text().replace(" 1\n", " 2\n"))
     with pytest.raises(rs.InputError, match="has other judgments on "):
-        sharded.loaded_qrels(place)
+        same_files.loaded_qrels(place)
 
 
 def test_compare_on_a_cluster_says_the_same(files, client, write_file):

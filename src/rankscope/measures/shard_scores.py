@@ -16,15 +16,8 @@ import numpy as np
 from rankscope.align.alignment import check_answered, hits_of
 from rankscope.align.matching import find_mismatch, notes_or_raise
 from rankscope.align.policies import Policies
-from rankscope.align.sharded import (
-    JoinedShards,
-    ShardHits,
-    align_shard,
-    check_seen,
-    digest_of_qrels,
-    kernel_hits,
-    lines_notes,
-)
+from rankscope.align.same_files import check_seen, digest_of_qrels
+from rankscope.align.shard_hits import JoinedShards, ShardHits, align_shard, kernel_hits, lines_notes
 from rankscope.arrays import Floats, Ints
 from rankscope.checks import check_at_least, check_options
 from rankscope.data.loading import ReadOptions, load_qrels

@@ -859,3 +859,110 @@ def test_a_folder_is_an_error_of_ours(store, tmp_path, form):
     (tmp_path / "folder").mkdir()
     with pytest.raises(RankscopeError, match="folder"):
         import_judgments(store, tmp_path / "folder", collection="c", format=form)
+
+
+def ann_says(store, task, **more):
+    """Let somebody who is invited grade two docs, as the page keeps it."""
+    ann, _ = store.raters.invite(task, name="Ann")
+    for i, (doc, grade) in enumerate([("d1", 2.0), ("d2", 0.0)]):
+        said = SingleJudgment(
+            **{"query": "q1", "doc": doc, "grade": grade, "scale": (0.0, 1.0, 2.0), "collection": "c"} | more,
+            source=JudgmentSource("person", id=ann.id),
+            task=str(task.number),
+            guideline=task.guideline,
+            uuid=str(uuid.uuid4()),
+            at=f"2026-01-01T00:00:0{i}+00:00",
+            seconds=12.345678 + i,
+        )
+        store.judgments.add([said])
+    return ann
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_an_export_taken_in_again_adds_nothing(store, task, tmp_path, form):
+    ann_says(store, task)
+    path = tmp_path / f"out.{form}"
+    export_judgments(store, path, collection="c", task=task)
+    assert import_judgments(store, path, collection="c", task=task).n_new == 0
+    assert len(store.judgments.list("c")) == 2
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("called", ["", "Anna"])
+def test_who_was_forgotten_or_renamed_is_the_same_rater_in_an_earlier_export(store, task, tmp_path, form, called):
+    ann = ann_says(store, task)
+    path = tmp_path / f"out.{form}"
+    export_judgments(store, path, collection="c", task=task)
+    known = store.raters.rename(ann.number, called) if called else store.raters.forget(ann.number)
+    assert import_judgments(store, path, collection="c", task=task).n_new == 0
+    assert [rater.name for rater in store.raters.list(task)] == [known.name]
+
+
+def test_the_same_id_of_another_store_is_another_rater(store, task, tmp_path):
+    ann_says(store, task)
+    path = tmp_path / "out.jsonl"
+    export_judgments(store, path, collection="c", task=task)
+    forgotten = store.raters.forget(store.raters.list(task)[0].number)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:  # nobody said this here
+        line |= {"at": "2026-01-02T00:00:00+00:00", "uuid": str(uuid.uuid4())}
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert import_judgments(store, path, collection="c", task=task).n_new == 2
+    assert [rater.name for rater in store.raters.list(task)] == [forgotten.name, "Ann"]
+
+
+@pytest.mark.parametrize(
+    "said", ["kind,model\nq1,d1,2,judge,gpt", "model,kind\nq1,d1,2,gpt,judge", "kind\nq1,d1,2,judge"]
+)
+def test_a_table_that_names_a_model_and_no_rater_is_no_persons(store, task, tmp_path, said):
+    path = tmp_path / "in.csv"
+    path.write_text(f"query,doc,grade,{said}\n")
+    with pytest.raises(InputError, match="no judgment that can be taken"):
+        import_judgments(store, path, collection="c", task=task)
+    import_judgments(store, path, collection="c")
+    assert [each.judgment.source.kind for each in store.judgments.list("c")] == ["judge"]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "problem"),
+    [
+        ("seconds", "abc", "is no number of seconds"),
+        ("seconds", "-4", "no time"),
+        ("at", "yesterday", "cannot be read"),
+        ("kind", "alien", "is no kind of rater"),
+    ],
+)
+def test_what_a_table_of_grades_says_besides_is_read_or_refused(store, tmp_path, header, row, problem):
+    path = tmp_path / "in.csv"
+    path.write_text(f"query,doc,grade,{header}\nq1,d1,2,{row}\n")
+    with pytest.raises(FormatError, match=problem):
+        import_judgments(store, path, collection="c")
+
+
+def test_preferences_go_out_of_a_task_that_was_changed_since_it_was_read(tmp_path):
+    with five_raters(tmp_path / "made", n_queries=3, mode="lists") as made:
+        made.prefer("Ann", made.queries[0], "old", "new", 1)
+        made.store.tasks.stop(made.task)
+        assert export_judgments(made.store, tmp_path / "a.jsonl", collection="doctors", task=made.task) == 1
+
+
+@pytest.mark.parametrize("grade", [99.12345, 0.1 + 0.2, 1234567.0, 1e-7])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "txt"])
+def test_grades_go_out_as_they_are(store, tmp_path, grade, form):
+    said = SingleJudgment(query="q1", doc="d1", source=JudgmentSource("person", id="ann"), grade=grade)
+    store.judgments.add([with_uuid(replace(said, collection="c"))])
+    path = tmp_path / f"out.{form}"
+    export_judgments(store, path, collection="c")
+    with open_store(tmp_path / "other.db", create=True) as other:
+        import_judgments(other, path, collection="c")
+        assert grades_in(other) == {("q1", "d1"): grade}
+
+
+@pytest.mark.parametrize("note", ["first\rsecond", "first\r\nsecond", "\r", 'a "quoted"\r, b'])
+def test_ends_of_lines_in_notes_go_out_and_come_back(store, tmp_path, note):
+    said = SingleJudgment(query="q1", doc="d1", source=JudgmentSource("person", id="ann"), flag=True, note=note)
+    store.judgments.add([with_uuid(replace(said, collection="c"))])
+    export_judgments(store, tmp_path / "out.csv", collection="c")
+    with open_store(tmp_path / "other.db", create=True) as other:
+        import_judgments(other, tmp_path / "out.csv", collection="c")
+        assert [each.judgment.note for each in other.judgments.list("c")] == [note]

@@ -118,6 +118,38 @@ def test_docs_come_again_later_and_not_too_many(case):
         assert between > min(GAP, 3)
 
 
+@given(st.integers(1, 30), st.sampled_from([0.05, 0.1, 0.5]), st.randoms(use_true_random=False))
+def test_no_more_docs_come_again_to_who_is_done_however_the_order_changes(n, share, rng):
+    """By hand: so much of n docs, rounded, and none of the last three, which would be remembered."""
+    plan, items = TaskPlan(repeat_share=share), items_of([(f"q{i % 7}", f"d{i}") for i in range(n)])
+    done, again, numbers = {}, {}, itertools.count(1)
+    for _ in range(3 * n):
+        order = rng.sample([(item.query, item.doc) for item in items], n)
+        open_ = [entry for entry in queue(plan, items, 1, [1], done, again=again, order=order) if not entry.done]
+        if not open_:
+            break
+        entry = open_[0]
+        pair = entry.item.query, entry.item.doc
+        if entry.again:
+            again[pair] = next(numbers)
+        else:
+            done.setdefault(pair, {})[1] = next(numbers)
+    assert len(again) == max(0, min(round(share * n), n - 3))
+    for _ in range(5):
+        order = rng.sample([(item.query, item.doc) for item in items], n)
+        assert all(entry.done for entry in queue(plan, items, 1, [1], done, again=again, order=order))
+
+
+def test_who_is_not_asked_owes_nothing_and_what_nobody_can_judge_is_counted():
+    """By hand: 20 docs for two raters each are 40 answers; Ann (1) is asked for 20, Bo (2) has given 5 and left."""
+    items = items_of([(f"q{i}", f"d{i}") for i in range(20)])
+    plan = TaskPlan(overlap=2, repeat_share=0.2)
+    done = {(f"q{i}", f"d{i}"): {2: i + 1} for i in range(5)}
+    assert share_out(plan, items, raters=[1], done=done).n_for_nobody == 40 - 20 - 5
+    assert [entry.done for entry in queue(plan, items, 2, [1], done)] == [True] * 5
+    assert len(queue(plan, items, 1, [1], done)) == 20 + 4
+
+
 @pytest.mark.parametrize(
     ("n", "share", "again"), [(4, 0.05, 0), (5, 0.05, 1), (10, 0.05, 1), (60, 0.05, 3), (20, 0.0, 0)]
 )

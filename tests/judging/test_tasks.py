@@ -14,6 +14,7 @@ from rankscope.errors import InputError, OptionError, UnknownNameError
 from rankscope.judging.agreement import agreement_of
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, guideline_text, parse_guideline
 from rankscope.judging.records import GradeLabel, Guideline, TaskItem, TaskPlan
+from rankscope.judging.task_notes import task_notes as notes_on
 from rankscope.judging.tasks import change_guideline, create_task, extend_task
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
@@ -402,3 +403,40 @@ def test_a_guideline_is_written_so_that_it_can_be_read():
     assert parse_guideline(guideline_text(made)) == Guideline(guideline_text(made), made.scale, made.flag_reasons)
     default = parse_guideline(DEFAULT_GUIDELINE)
     assert guideline_text(default) == DEFAULT_GUIDELINE
+
+
+def test_a_list_of_docs_has_the_answer_of_any_other_pool_that_holds_them(store):
+    """The same docs with the same grades: all queries count that the runs answer, also those that no doc is listed of."""
+    pooled = small_task(store, pool="settle", measure="P@2", margin=0.01)
+    held = pairs_in(store, pooled)
+    plan = TaskPlan(pool="file", measure="P@2", margin=0.01, repeat_share=0.0)
+    listed = create_task(store, "listed", plan, runs=list(LISTS), pairs=held)
+    cherries = create_task(store, "cherries", plan, runs=list(LISTS), pairs=[("q1", "x")])
+    for task in (pooled, listed, cherries):
+        ann = joined(store, task)
+        for query, doc in pairs_in(store, task):
+            graded(ann, query, doc, 3.0 if doc == "x" else 0.0)
+    first, second, chosen = (rs.settling_of(store, task) for task in (pooled, listed, cherries))
+    assert [(pair.text, pair.delta, pair.settled) for pair in second.pairs] == [
+        (pair.text, pair.delta, pair.settled) for pair in first.pairs
+    ]
+    # by hand: x alone is relevant, at rank 2 of one list of six, so (1/2 - 0) / 3
+    assert first.pairs[0].delta == pytest.approx(1 / 6)
+    assert (chosen.settled, chosen.pairs[0].delta) == (False, pytest.approx(1 / 6))
+
+
+def test_known_labels_of_0_and_1_are_said_and_gold_docs_are_met_where_the_relevance_is(store):
+    known = store.qrels.add(rs.Qrels({"q1": {"a": 1, "b": 0}, "q2": {"d": 1}}), name="food")
+    task = small_task(store, qrels=known.number, gold_share=0.5)
+    assert any(
+        note.startswith("The known labels are 0 and 1, and raters have grades up to 3")
+        for note in notes_on(store, task)
+    )
+    ann = joined(store, task, "Ann")
+    gold = [(item.query, item.doc, item.gold) for item in store.tasks.items(task) if item.gold is not None]
+    for query, doc, grade in gold:
+        assert graded(ann, query, doc, 3.0 * grade).status == "ok"
+    (summary,) = agreement_of(store, task).raters
+    assert (summary.gold.n, summary.gold.of) == (len(gold), len(gold))
+    graded_ = store.qrels.add(rs.Qrels({"q1": {"a": 2, "b": 0}}), name="graded")
+    assert not any("0 and 1" in note for note in notes_on(store, small_task(store, "other", qrels=graded_.number)))

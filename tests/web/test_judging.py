@@ -575,3 +575,76 @@ def test_axe_finds_nothing_serious(desk, invite, width, scheme):
     assert ada.page.evaluate(SERIOUS) == []
     ada.press("Escape", "m")
     assert ada.page.evaluate(SERIOUS) == []
+
+
+def test_a_doc_that_comes_again_starts_without_its_choice_which_stays(desk, invite):
+    pairs = [("q1", doc) for doc in ("d1", "d2", "d3", "d4", "d5", "d6")]
+    task = add_task(desk.store, "again", pairs, overlap=1, repeat_share=0.5)
+    ada = invite(task)
+    ada.page.locator("#title:not(:empty)").wait_for()
+    chosen, n = None, int(ada.page.locator("#n").inner_text())
+    assert n == len(pairs) + 3, "half of six docs come again"
+    seen = []
+    for _ in range(n):
+        ada.page.locator("#doc:not([aria-busy]) #title:not(:empty)").wait_for()
+        title = ada.page.locator("#title").inner_text()
+        choose = ada.page.locator("#to-choose")
+        assert choose.get_attribute("aria-pressed") == "false"
+        again, seen = title in seen, [*seen, title]
+        if not again:
+            ada.press("x", "Enter", "b")
+            ada.page.locator("#to-choose[aria-pressed=true]").wait_for()
+            ada.saved()
+            chosen = ada.held[1]
+        else:  # the same answer once more, taken back, and given again
+            for key, pressed in (("b", "true"), ("b", "false"), ("b", "true"), ("u", "false")):
+                ada.press(key)
+                ada.page.locator(f"#to-choose[aria-pressed={pressed}]").wait_for()
+            ada.saved()
+            assert ada.held[1] == chosen
+        ada.press("1")
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+    ada.saved()
+    assert ada.held[1] == chosen
+    assert ada.page.locator("#flags").inner_text() == str(len(pairs)), "a doc that comes again is no other doc"
+    ada.page.reload()
+    ada.page.get_by_role("heading", name="All done. Thank you.").wait_for()
+
+
+def test_who_judges_without_a_pause_hears_how_far_it_is(desk, invite):
+    task = create_task(
+        desk.store, "pace", TaskPlan(k=3, measure="P@3", repeat_share=0.0), runs=["lexical-7", "dense-9"]
+    )
+    ada = invite(task)
+    asked = []
+
+    def settling(route):
+        asked.append(1)
+        route.fulfill(json={"line": f"line {len(asked)}"})
+
+    ada.page.route("**/judge/settling.json", settling)
+    ada.page.locator("#settle-line", has_text="line 1").wait_for()
+    ada.page.clock.install()
+    before = len(asked)
+    for key in ("1", "u") * 6:  # one press a second, and never a pause of one and a half
+        ada.press(key)
+        ada.saved()
+        ada.page.clock.run_for(1000)
+    assert len(asked) - before >= 3
+
+
+@pytest.mark.parametrize("long", ["https://www.example.org/" + "patients-and-records" * 5, "a b " * 60])
+def test_a_long_attribute_leaves_the_buttons_on_a_phone(chromium, tmp_path, long):
+    queries = {**QUERIES, "q1": StoredQuery("back pain", {"page": long, "city": "Leeds"})}
+    with fill(tmp_path / "long.db", queries=queries) as store:
+        server, phone = Server(Library(store)), {"width": 390, "height": 844}
+        ada = Rater(
+            chromium, server, add_task(store, "long", PAIRS[:1]), viewport=phone, has_touch=True, is_mobile=True
+        )
+        ada.page.locator("#doc:not([aria-busy]) #title:not(:empty)").wait_for()
+        assert ada.page.evaluate("[innerWidth, document.documentElement.scrollWidth]") == [390, 390]
+        for button in (".gb >> nth=0", "#to-flag", "#to-undo"):
+            box = ada.page.locator(button).bounding_box()
+            assert min(box["x"], 390 - box["x"] - box["width"], 844 - box["y"] - box["height"]) >= 0
+        ada.close()
+        server.close()

@@ -45,6 +45,18 @@ def test_a_task_needs_somebody_until_all_of_it_is_judged(store):
     assert tasks_in(library) == []
 
 
+def test_what_a_file_says_is_no_whole_task_and_who_is_in_it_owes_nothing(store):
+    """By hand: of two docs one is judged, by somebody who is not invited, and a fifth of their docs would come again."""
+    library = Library(store)
+    task = add_task(store, "hearts", PAIRS, overlap=1, repeat_share=0.5)
+    bo = store.raters.add(task, name="Bo")
+    say(store, task, bo, PAIRS[0])
+    ((_, words, _),) = tasks_in(library)
+    assert words == "1 of 2 answers are given, by 1 rater. No rater is left for 1 of them: more can be invited."
+    say(store, task, bo, PAIRS[1])
+    assert tasks_in(library) == []
+
+
 def test_a_stopped_task_and_those_of_other_collections_need_nobody(store):
     library = Library(store)
     task = add_task(store, "hearts", PAIRS)

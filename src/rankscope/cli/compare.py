@@ -276,19 +276,17 @@ def say_in_short(comparison: Comparison, report: Report | None, output: str) -> 
 
 def write_settling(comparison: Comparison, path: str) -> None:
     """Write the docs to judge, in words where these are known: a table whose column `grade` waits to be filled in."""
-    import csv
     import json
 
-    from rankscope.io.formulas import as_text_cell
+    from rankscope.io.formulas import as_csv, as_text_cell
 
     rows = settling_rows(comparison)
     with options.output_to(path) as stream:
         if path.endswith((".jsonl", ".ndjson")):
             stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         else:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(rows[0] if rows else ("query", "doc", "grade"))
-            writer.writerows([as_text_cell("" if cell is None else str(cell)) for cell in row.values()] for row in rows)
+            cells = ([as_text_cell("" if cell is None else str(cell)) for cell in row.values()] for row in rows)
+            stream.write(as_csv([rows[0] if rows else ("query", "doc", "grade"), *cells]))
     show(f"{len(rows)} docs to judge are in {path}" if rows else nothing_to_judge(comparison, path), file=sys.stderr)
     cut = [pair for pair in comparison if pair.settle and (pair.n_settle or 0) > len(pair.settle)]
     for pair in cut[:MOST_STANDING]:

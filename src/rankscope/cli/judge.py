@@ -751,7 +751,7 @@ def make_qrels(args: argparse.Namespace, store: Store) -> None:
         export_judgments(store, args.output, collection=task.collection, task=task, format="qrels", qrels=stored)
         show(f"written to {args.output}")
     if facts["rule"] != task.plan.rule or trusted != planned:
-        show(f"  note: `judge show` follows the task's rule, {task.plan.rule}, so that its numbers are others")
+        show(f"  note: `judge show` follows the task's rule, {task.plan.rule}, so that its numbers may be others")
     elif same := same_numbers(store, task, stored, file=args.output or "", place=args.store or ""):
         show(*(line for words in same.sentences for line in wrapped(words)), *(f"    {each}" for each in same.commands))
         return

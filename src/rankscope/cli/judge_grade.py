@@ -7,8 +7,6 @@ judged is a task of the store, or a table of docs such as `compare --settle` wri
 from __future__ import annotations
 
 import codecs
-import csv
-import io
 import json
 import os
 import select
@@ -26,8 +24,8 @@ from rankscope.cli.style import show
 from rankscope.data.texts import query_words
 from rankscope.errors import FormatError, InputError
 from rankscope.io.files import write_text
-from rankscope.io.formulas import as_text_cell, restored_rows
-from rankscope.io.numbers import number_in
+from rankscope.io.formulas import as_csv, as_text_cell, restored_rows
+from rankscope.io.numbers import grade_text, number_in
 from rankscope.io.table import read_rows
 from rankscope.judging.guidelines import DEFAULT_GUIDELINE, parse_guideline
 from rankscope.judging.rater_view import DocState, SaveRequest
@@ -116,6 +114,8 @@ class TaskDesk:
         state = None if settling is None else settling.state()
         seen = session.state(order=order_for(state, session.rater.seed))
         self.items, self.texts = list(seen.items), {line.query: line.text for line in seen.queries}
+        self.chosen_again: dict[int, str | None] = {}
+        """Places of docs that were chosen when they came a second time, with what was chosen for the query before."""
         if session.task.plan.mode == "lists":
             raise InputError(
                 f"the task {session.task.name} is about whole lists, which need a page", hint="rankscope serve"
@@ -145,7 +145,7 @@ class TaskDesk:
             title=doc.title or doc.doc,
             text=doc.text,
             facts=(*facts, *ranks),
-            chosen=view.choice.doc == item.doc,
+            chosen=place in self.chosen_again if item.again else view.choice.doc == item.doc,
         )
 
     def save(self, place: int, state: DocState, *, seconds: float | None) -> str:
@@ -178,10 +178,18 @@ class TaskDesk:
     def choose(self, place: int, *, chosen: bool) -> str:
         item = self.items[place]
         held = self.session.query(item.query).choice
-        answer = self.session.save(
-            SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=item.doc, choice=chosen, replaces=held.uuid)
-        )
-        return "" if answer.status == "ok" else answer.reason
+        wanted = item.doc if chosen else self.chosen_again.get(place)
+        if wanted != held.doc:
+            doc, is_one = wanted or item.doc, wanted is not None
+            request = SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=doc, choice=is_one, replaces=held.uuid)
+            answer = self.session.save(request)
+            if answer.status != "ok":
+                return answer.reason
+        if item.again and chosen:
+            self.chosen_again[place] = held.doc
+        else:
+            self.chosen_again.pop(place, None)
+        return ""
 
     def refresh(self) -> None:
         held = {(each.query, each.doc, each.again): each for each in self.session.state().items}
@@ -287,12 +295,8 @@ class FileDesk:
             write_text(self.path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows))
             return
         names = dict.fromkeys(name for row in self.rows for name in row)
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(names)
-        for row in self.rows:
-            writer.writerow(as_text_cell("" if row.get(name) is None else str(row[name])) for name in names)
-        write_text(self.path, stream.getvalue())
+        cells = ([as_text_cell("" if row.get(name) is None else str(row[name])) for name in names] for row in self.rows)
+        write_text(self.path, as_csv([list(names), *cells]))
 
     def progress(self) -> str:
         return ""
@@ -309,9 +313,9 @@ def check_grade(cell: Any, scale: Sequence[GradeLabel], *, where: str) -> None:
     if grade is None:
         raise FormatError(f"{where}: {str(cell)[:40]!r} is no grade", hint="leave it empty where there is none")
     if grade not in [each.grade for each in scale]:
-        steps = ", ".join(f"{each.grade:g}" for each in scale)
+        steps = ", ".join(grade_text(each.grade) for each in scale)
         raise InputError(
-            f"{where}: the grade {grade:g} is not on the scale {steps}", hint="--guideline FILE names another"
+            f"{where}: the grade {grade_text(grade)} is not on the scale {steps}", hint="--guideline FILE names another"
         )
 
 
@@ -476,7 +480,7 @@ def width_of_screen() -> int:
 
 def keys_of(scale: Sequence[GradeLabel]) -> dict[str, float]:
     """Return the key of each grade: its own digit, or its place from 1 where a grade has no single digit."""
-    own = {f"{each.grade:g}": each.grade for each in scale}
+    own = {grade_text(each.grade): each.grade for each in scale}
     if all(len(key) == 1 for key in own):
         return own
     return {str(place): each.grade for place, each in enumerate(scale, 1)}
@@ -488,7 +492,7 @@ def help_of(keys: Mapping[str, float]) -> list[str]:
 
 def state_words(state: DocState, *, chosen: bool) -> str:
     said = [
-        f"grade {state.grade:g}" if state.grade is not None else "",
+        f"grade {grade_text(state.grade)}" if state.grade is not None else "",
         f"flagged{': ' + printable(state.note) if state.note else ''}" if state.flag else "",
         state.cannot_tell or "",
         "your choice" if chosen else "",

@@ -5,6 +5,7 @@ What already has apostrophes there gets one more, so that the text can be restor
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -22,6 +23,21 @@ _HARMLESS = re.compile(r"-|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 def as_text_cell(text: str) -> str:
     """Return a text as it is safe in a spreadsheet."""
     return f"'{text}" if _FORMULA.match(text) and not _HARMLESS.fullmatch(text) else text
+
+
+def as_csv(rows: Iterable[Iterable[str]]) -> str:
+    """Return rows as CSV; a cell with a lone carriage return is quoted, as readers take that for the end of a line."""
+    import csv
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")  # of what ends a line, all is quoted
+    lines = []
+    for row in rows:
+        writer.writerow(row)
+        lines.append(stream.getvalue().removesuffix("\r\n"))
+        stream.seek(0)
+        stream.truncate()
+    return "".join(f"{line}\n" for line in lines)
 
 
 def from_text_cell(cell: str) -> str:

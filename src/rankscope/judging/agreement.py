@@ -22,7 +22,7 @@ from rankscope.data.tasks import names_of_raters
 from rankscope.errors import InputError
 from rankscope.io.ids import byte_order
 from rankscope.judging.guidelines import parse_guideline
-from rankscope.judging.labels import TaskGrades, grades_of_task, labels_of
+from rankscope.judging.labels import RELEVANT, TaskGrades, grades_of_task, knows_relevance_only, labels_of
 from rankscope.judging.rater_verdicts import (
     RaterVerdicts,
     TaskVerdicts,
@@ -473,6 +473,7 @@ def rater_summaries(
         by_rater.setdefault(each.rater, []).append(each)
     shown = [*held, *(each.judgment for each in again)]
     medians = {key: median_seconds([each for each in shown if each.rater == key]) for key in table.raters}
+    by_relevance = knows_relevance_only(graded.known, graded.scale)
     for i, key in enumerate(table.raters):
         own_grades, others = table.ratings[:, i], np.delete(table.ratings, i, axis=1)
         mine = ~np.isnan(own_grades)
@@ -486,7 +487,7 @@ def rater_summaries(
             if mine[place] and (key, query, doc) in second
         ]
         gold = [
-            own_grades[place] == graded.gold[pair]
+            gold_is_met(own_grades[place], graded.gold[pair], by_relevance=by_relevance)
             for place, pair in enumerate(table.docs)
             if mine[place] and pair in graded.gold
         ]
@@ -523,6 +524,10 @@ def differs_from_rest(table: GradeTable, i: int, both: Floats, queries: np.ndarr
     interval = alpha_interval(both, queries, seed=seed)
     among = krippendorff_alpha(np.delete(table.ratings, i, axis=1))
     return interval is not None and interval.high < among
+
+
+def gold_is_met(grade: float, gold: float, *, by_relevance: bool) -> bool:
+    return (grade >= RELEVANT) == (gold >= RELEVANT) if by_relevance else grade == gold
 
 
 def with_remarks(summary: RaterSummary, table: GradeTable, pace: Sequence[float], *, differs: bool) -> RaterSummary:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -16,8 +14,9 @@ from rankscope.data.judgments import (
 from rankscope.data.tasks import AGAIN, Task, again_name, names_of_raters
 from rankscope.errors import InputError, OptionError
 from rankscope.io.files import write_text
-from rankscope.io.formulas import as_text_cell
+from rankscope.io.formulas import as_csv, as_text_cell
 from rankscope.io.ids import byte_order
+from rankscope.io.numbers import grade_text
 from rankscope.judging.importing import known_queries
 from rankscope.judging.judgment_files import COLUMNS, IMPORTED, QUEPID_COLUMNS
 from rankscope.judging.labels import grades_of_task, labels_of, with_known
@@ -73,7 +72,9 @@ def export_judgments(
     held = judgments_to_export(store, collection, task, again=form in ("jsonl", "csv"))
     names = rater_names(store, held)
     if form in ("jsonl", "csv"):
-        tasks = [each for each in store.tasks.list() if each.collection == collection and task in (None, each)]
+        tasks = [each for each in store.tasks.list() if each.collection == collection]
+        if task is not None:  # it may have been changed since it was read
+            tasks = [each for each in tasks if each.number == task.number]
         names = rater_names(store, held, tasks)
         preferences = lines_of_preferences(store, tasks, names)
     if form == "jsonl":
@@ -87,6 +88,11 @@ def export_judgments(
         rows += (tuple(table_cells(line).get(name, "") for name in COLUMNS) for line in preferences)
         write_text(Path(path), csv_text([COLUMNS, *rows]))
         return len(rows)
+    if form == "quepid" and task is not None and task.plan.mode == "lists":
+        raise InputError(
+            f"{task.name} shows whole lists, which get no grades, and a table for Quepid holds nothing else",
+            hint="write .csv or .jsonl, which hold flags, choices and preferences",
+        )
     if form == "quepid":
         table = quepid_table(store, collection, held, names)
         write_text(Path(path), csv_text(table))
@@ -98,7 +104,7 @@ def export_judgments(
             raise InputError(
                 f"{query!r} {doc!r}: an id with a blank cannot stand in TREC qrels", hint="write .csv or .jsonl"
             )
-    write_text(Path(path), "".join(f"{query} 0 {doc} {labels[query, doc]:g}\n" for query, doc in ordered))
+    write_text(Path(path), "".join(f"{query} 0 {doc} {grade_text(labels[query, doc])}\n" for query, doc in ordered))
     return len(ordered)
 
 
@@ -154,14 +160,14 @@ def csv_row(stored: StoredJudgment, names: Mapping[str, str]) -> tuple[str, ...]
     is_person = each.source.kind == "person"
     who = each.source.id if is_person else each.source.name
     cells = {
-        "grade": "" if each.grade is None else f"{each.grade:g}",
+        "grade": "" if each.grade is None else grade_text(each.grade),
         "flag": "yes" if each.flag else "",
         "choice": "yes" if each.choice else "",
         "rater": names.get(who, who) if is_person else who,
         "rater_id": who if is_person and who in names else "",
         "kind": each.source.kind,
         "model": each.source.model,
-        "seconds": "" if each.seconds is None else f"{each.seconds:g}",
+        "seconds": "" if each.seconds is None else grade_text(each.seconds),
     }
     return tuple(cells.get(name) or str(getattr(each, name, None) or "") for name in COLUMNS)
 
@@ -182,7 +188,7 @@ def quepid_table(
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for each in graded:
         who = names.get(each.source.id, each.source.id or IMPORTED)
-        cells.setdefault((each.query, each.doc), {})[who] = f"{each.grade:g}"
+        cells.setdefault((each.query, each.doc), {})[who] = "" if each.grade is None else grade_text(each.grade)
     rows = [
         (text_of_id.get(query, query), doc, *(given.get(who, "") for who in raters))
         for (query, doc), given in cells.items()
@@ -191,10 +197,7 @@ def quepid_table(
 
 
 def csv_text(rows: Iterable[Sequence[str]]) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([as_text_cell(cell) for cell in row] for row in rows)
-    text = stream.getvalue()
+    text = as_csv([as_text_cell(cell) for cell in row] for row in rows)
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:

@@ -17,6 +17,7 @@ from collections.abc import Collection
 from rankscope.align.policies import Policies
 from rankscope.data.qrels import Qrels
 from rankscope.errors import GradeError, InputError
+from rankscope.io.numbers import grade_text
 from rankscope.judging.records import GradeLabel, Guideline, TaskMode
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scoring import check_grades
@@ -94,7 +95,7 @@ def parse_guideline(text: str) -> Guideline:
     labels = [label_of(item) for item in sections.get(SCALE, ())]
     grades = [each.grade for each in labels]
     if not 2 <= len(set(grades)) <= MOST_GRADES or len(set(grades)) < len(grades):
-        found = f"it names {', '.join(f'{grade:g}' for grade in grades)}" if grades else "it names no grade"
+        found = f"it names {', '.join(f'{grade_text(grade)}' for grade in grades)}" if grades else "it names no grade"
         raise InputError(
             f"the scale of the guideline needs 2 to {MOST_GRADES} grades, each once; {found}",
             hint="add a heading `## Scale` with a list below it, such as `- 2 Relevant: a fair choice`",
@@ -107,7 +108,8 @@ def check_scale(scale: Collection[float]) -> None:
     """Refuse grades below 0 for a new task: to every measure these say that nobody has judged a doc."""
     if below := sorted(grade for grade in scale if grade < 0):
         raise InputError(
-            f"the scale of the guideline has the grade {below[0]:g}, which measures take for a doc that nobody judged",
+            f"the scale of the guideline has the grade {grade_text(below[0])}, which measures take for a doc that "
+            "nobody judged",
             hint="grades begin at 0; give the lowest one 0, and let raters flag what should never be shown",
         )
 
@@ -128,8 +130,8 @@ def check_some_not_relevant(measure: str, scale: Collection[float]) -> None:
         return
     own = Measure.of(parsed.spec, {**parsed.options, "rel": higher[0]}).name
     raise GradeError(
-        f"to {parsed.name} a doc is relevant from the grade {level:g} on, and the lowest grade of the guideline is "
-        f"{lowest:g}: every doc would be relevant",
+        f"to {parsed.name} a doc is relevant from the grade {grade_text(level)} on, and the lowest grade of the "
+        f"guideline is {grade_text(lowest)}: every doc would be relevant",
         hint=f"grades begin at 0; give the lowest one 0, or say from which grade on a doc is relevant, such as {own}",
     )
 
@@ -143,7 +145,7 @@ def unreadable_words(measure: str, grades: Collection[float], whose: str = SCALE
         check_grades(Qrels([("q", "d", fractions[0])]), [parse_measure(measure)], Policies())
     except GradeError:
         several = "the grades" if len(fractions) > 1 else "the grade"
-        found = listed([f"{grade:g}" for grade in fractions])
+        found = listed(list(map(grade_text, fractions)))
         return f"{parse_measure(measure).name} needs whole grades, and {whose} {several} {found}"
     return ""
 
@@ -206,4 +208,4 @@ def guideline_text(guideline: Guideline) -> str:
 
 def grade_line(each: GradeLabel) -> str:
     described = f": {each.description}" if each.description else ""
-    return f"- {each.grade:g} {each.label}{described}"
+    return f"- {grade_text(each.grade)} {each.label}{described}"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankscope.data.judgments import (
-    JudgmentSource,
-    as_text,
-)
+from rankscope.data.judgments import JudgmentSource, as_text
 from rankscope.data.tasks import Task, TaskRater, composed, name_key, names_of_raters
 from rankscope.errors import InputError
 from rankscope.io.addresses import shown_url
@@ -38,14 +35,18 @@ def check_names_are_text(path: str | Path, sources: Iterable[JudgmentSource]) ->
             ) from None
 
 
-def raters_of_sources(store: Store, task: Task, sources: Iterable[JudgmentSource]) -> dict[JudgmentSource, TaskRater]:
+def raters_of_sources(
+    store: Store, task: Task, sources: Iterable[JudgmentSource], *, own: Collection[str] = ()
+) -> dict[JudgmentSource, TaskRater]:
     """Return the rater of a task for each who judged; whom it does not have is added, without an invitation.
 
-    All are looked for before anybody is added: the id of a new rater may be that of another one in a file. Two of a
-    file never become one.
+    `own` are ids that are known to be those of raters of this task, whatever these are called by now. All are looked
+    for before anybody is added: the id of a new rater may be that of another one in a file. Two of a file never become
+    one.
     """
     known = store.raters.list(task)
-    found = {source: rater_of_source(task, known, source) for source in sources}
+    by_id = {rater.id: rater for rater in known if rater.id in own}
+    found = {source: by_id.get(source.id) or rater_of_source(task, known, source) for source in sources}
     meant: dict[str, JudgmentSource] = {}
     for source, rater in found.items():
         name = called(source)

@@ -27,6 +27,7 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.tasks import AGAIN, Task, TaskRater, again_name, names_of_raters
 from rankscope.errors import FormatError, InputError
 from rankscope.io.addresses import shown_url
+from rankscope.io.numbers import grade_text
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.imported_raters import check_names_are_text, composed_source, raters_of_sources
 from rankscope.judging.judgment_files import (
@@ -148,7 +149,7 @@ def import_judgments(
         preferences = fitting_preferences(store, task, preferences, notes)
         sources = [*(each.source for each in judgments), *(each.source for each in preferences)]
         check_names_are_text(path, sources)
-        raters = raters_of_sources(store, task, dict.fromkeys(sources))
+        raters = raters_of_sources(store, task, dict.fromkeys(sources), own=ids_of_own(task, judgments, before))
         judgments = [as_of_task(each, task, raters[each.source]) for each in judgments]
     notes.extend(said_twice(judgments, {} if task is None else names_of_raters(store.raters.list(task))))
     if not judgments and not preferences:
@@ -158,7 +159,7 @@ def import_judgments(
         )
     named = [replace(each, collection=collection, source=without_name(each.source)) for each in judgments]
     wanted = [with_known_guideline(store, each, notes) for each in named]
-    kept = store.judgments.add(with_uuids(wanted))
+    kept = store.judgments.add(with_uuids(as_held(wanted, before)))
     notes.extend(replaced_since(store, collection, kept, known))
     notes.extend(older_than_held(kept, before))
     n_preferences, n_new = (0, 0) if task is None else keep_preferences(store, task, preferences, raters, notes)
@@ -176,6 +177,28 @@ def import_judgments(
         n_preferences=n_preferences,
         notes=tuple(notes),
     )
+
+
+def ids_of_own(task: Task, judgments: Iterable[SingleJudgment], before: Iterable[StoredJudgment]) -> frozenset[str]:
+    """Return the ids of raters in a file that are those of this task, whatever its raters are called by now.
+
+    Another store may have raters of the same ids; but none of them said the same of the same doc at the same moment.
+    """
+    held = {said_of(each.judgment) for each in before if each.judgment.at is not None}
+    own = str(task.number)
+    said = (each for each in judgments if each.source.id and (each.task or "").removesuffix(AGAIN) == own)
+    return frozenset(each.source.id for each in said if said_of(each) in held)
+
+
+def said_of(each: SingleJudgment) -> tuple[object, ...]:
+    return each.source.id, each.task, each.query, each.doc, each.at, each.grade, each.choice
+
+
+def as_held(wanted: Sequence[SingleJudgment], before: Iterable[StoredJudgment]) -> Iterator[SingleJudgment]:
+    """Yield judgments with the uuids that the store knows them by, also where their file has no place for uuids."""
+    uuid_of = {replace(each.judgment, uuid=""): each.judgment.uuid for each in before if each.judgment.at is not None}
+    for each in wanted:
+        yield each if each.uuid else replace(each, uuid=uuid_of.get(each, ""))
 
 
 def labels_of_model(store: Store, collection: str, source: JudgmentSource) -> StoredQrels:
@@ -430,9 +453,10 @@ def on_the_scale(
         notes.append(f"{counted(len(people) - len(taken), 'judgment')} of docs outside the task left out")
     for each in taken:
         if each.grade is not None and each.grade not in scale:
-            steps = ", ".join(f"{grade:g}" for grade in scale)
+            steps = ", ".join(map(grade_text, scale))
             raise InputError(
-                f"the grade {each.grade:g} of doc {each.doc!r} for query {each.query!r} is not on the scale {steps}",
+                f"the grade {grade_text(each.grade)} of doc {each.doc!r} for query {each.query!r} is not on the scale "
+                f"{steps}",
                 hint="make a task whose guideline has the scale of the file",
             )
     return [with_scale(each, scale) for each in taken]

@@ -1,10 +1,11 @@
 """Files of judgments: what a file is, and what its lines or rows say, as single judgments and preferences.
 
 - single judgments: JSONL with a `source` in each line, as `rankscope import` and `judge export` write them;
-- a table with a column `flag`, `choice`, `note` or `status`, as `judge export` writes it, one judgment each row;
+- a table with a column that qrels have not, such as `flag`, `rater`, `kind` or `at`, as `judge export` writes it, one
+  judgment each row;
 - Quepid: a CSV with the columns `query` and `docid`, and either `rating` or a column for each rater; queries are texts;
 - exports of the doctor finder, with flags and choices, and of other earlier frameworks;
-- qrels of any format, whose grades are those of one rater, or of those in their column `rater`.
+- qrels of any format, whose grades are those of one rater.
 
 Lines and rows with a `left` and a `right` list are preferences (`preference_files`). What a file says of a rater and of
 a doc is taken as it stands here; what becomes of it in a store is decided in `importing`.
@@ -20,25 +21,18 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from rankscope.data.imported import import_collection
-from rankscope.data.judgments import (
-    JudgmentSource,
-    SingleJudgment,
-    check_judgments,
-)
+from rankscope.data.judgments import JudgmentSource, SingleJudgment, check_judgments
 from rankscope.data.loading import load_qrels
 from rankscope.data.tasks import AGAIN
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, RankscopeError
 from rankscope.io.addresses import shown_url
 from rankscope.io.formulas import restored_rows
+from rankscope.io.numbers import grade_text
 from rankscope.io.numbers import number_in as number_of
 from rankscope.io.source import source_of
 from rankscope.io.table import guess_format, read_rows
 from rankscope.judging.preference_files import COLUMNS as PREFERENCE_COLUMNS
-from rankscope.judging.preference_files import (
-    PreferenceLine,
-    is_preference,
-    preference_line,
-)
+from rankscope.judging.preference_files import PreferenceLine, is_preference, preference_line
 from rankscope.printable import counted
 from rankscope.records import replace
 
@@ -50,7 +44,7 @@ COLUMNS = (
     *PREFERENCE_COLUMNS,
 )
 """Of a table of judgments, one in each row."""
-SAYS_MORE = {"flag", "choice", "note", "status", "rater"}
+SAYS_MORE = {"flag", "choice", "note", "status", "rater", "kind", "model", "at", "seconds", "task"}
 """Columns by which a table of judgments is known from qrels."""
 QUEPID_COLUMNS = ("query", "docid", "rating")
 YES = {"1", "true", "yes", "x"}
@@ -291,7 +285,7 @@ def is_note(name: Any) -> bool:
 def text_of(cell: Any) -> str:
     if cell is None:
         return ""
-    return f"{cell:g}" if isinstance(cell, float) else str(cell).strip()
+    return grade_text(cell) if isinstance(cell, float) else str(cell).strip()
 
 
 def yes_or_no(cell: str, *, where: str, what: str) -> bool:

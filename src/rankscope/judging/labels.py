@@ -89,6 +89,17 @@ def known_labels(store: Store, task: Task) -> Qrels | None:
     return store.qrels.judgments(stored) if stored.kind == "people" else None
 
 
+RELEVANT = 1.0
+"""The lowest relevant grade, where labels say no more than relevant or not."""
+
+
+def knows_relevance_only(known: Qrels | None, scale: Sequence[float]) -> bool:
+    """Tell whether known labels say relevant or not, 1 or 0, where raters have more grades than that."""
+    if known is None:
+        return False
+    return bool(len(known.rows)) and set(known.rows.grade.tolist()) <= {0.0, 1.0} and max(scale, default=0.0) > RELEVANT
+
+
 def stored_labels(store: Store, number: int) -> StoredQrels:
     """Return stored qrels by their number; a name may look like one."""
     for stored in store.qrels.list():

@@ -50,7 +50,11 @@ class SharedOut(Record):
     items_of: dict[int, list[TaskItem]]
     """By the number of the rater: what was judged by this one, and what is left for this one."""
     gold: list[TaskItem]
-    """Docs of a known grade, for all."""
+    """Docs of a known grade, for all who are asked."""
+    asked: frozenset[int]
+    """The numbers of the raters who get a share of what is left; others have what they judged, and nothing more."""
+    n_for_nobody: int = 0
+    """How many more judgments the plan asks for than these raters can give."""
 
 
 def share_out(
@@ -85,6 +89,7 @@ def share_out(
     load: Counter[int] = Counter()
     in_common: Counter[frozenset[int]] = Counter()
     found: dict[int, list[TaskItem]] = {}
+    n_for_nobody = 0
     for unit in units.values():
         judged = [done.get((item.query, item.doc), {}) for item in unit]
         begun = {each for by in judged for each in by}
@@ -95,9 +100,12 @@ def share_out(
         for item, by in zip(unit, judged, strict=True):
             n_vain = len((in_vain or {}).get((item.query, item.doc), ()))
             wanted = max(0, plan.overlap - len(by) + n_vain)
-            for each in [*by, *[each for each in ordered if each not in by][:wanted]]:
+            new = [each for each in ordered if each not in by][:wanted]
+            n_for_nobody += wanted - len(new)
+            for each in [*by, *new]:
                 found.setdefault(each, []).append(item)
-    return SharedOut(found, [item for item in listed if item.gold is not None])
+    gold = [item for item in listed if item.gold is not None]
+    return SharedOut(found, gold, asked=frozenset(raters), n_for_nobody=n_for_nobody)
 
 
 def in_turn(
@@ -155,11 +163,11 @@ def queue_of(
     order
         What matters most at the moment; it comes before what the order does not name.
     """
-    plain = shared.items_of.get(rater, [])
-    n_gold = round(plan.gold_share * len(plain) / (1 - plan.gold_share))
+    plain, is_asked = shared.items_of.get(rater, []), rater in shared.asked
+    n_gold = round(plan.gold_share * len(plain) / (1 - plan.gold_share)) if is_asked else 0
     mine = [*plain, *gold_of(shared.gold, n_gold, rater=rater, seed=seed, done=done)]
     sorted_items = in_order(plan, mine, rater=rater, seed=seed, done=done, order=order)
-    entries = with_repeats(sorted_items, n_repeats(plan, len(mine)), seed, done_again)
+    entries = with_repeats(sorted_items, n_repeats(plan, len(mine)) if is_asked else 0, seed, done_again)
     begun: list[tuple[int, QueueEntry]] = []
     left: list[QueueEntry] = []
     for item, again in entries:
@@ -221,14 +229,18 @@ def n_repeats(plan: TaskPlan, n: int) -> int:
 def with_repeats(
     items: Sequence[TaskItem], n_again: int, seed: int, done_again: Mapping[QueryDoc, int]
 ) -> list[tuple[TaskItem, bool]]:
-    """Return items with some of them a second time, a few places later."""
-    likely = [item for item in items[:-SMALLEST_GAP] if item.gold is None]
+    """Return items with some of them a second time, a few places later.
+
+    What was judged twice counts among them, so that they do not become more as the order changes.
+    """
+    plain = [item for item in items if item.gold is None]
+    drawn = {item.number for item in plain if (item.query, item.doc) in done_again}
+    likely = [item for item in items[:-SMALLEST_GAP] if item.gold is None and item.number not in drawn]
     likely.sort(key=lambda item: unit_hash(seed, "again", item.query, item.doc))
-    drawn = {item.number for item in likely[:n_again]}
+    n_left = min(n_again, len(plain) - SMALLEST_GAP) - len(drawn)
+    drawn.update(item.number for item in likely[: max(0, n_left)])
     placed = [(float(place), item, False) for place, item in enumerate(items)]
-    for place, item in enumerate(items):
-        if item.number in drawn or (item.query, item.doc) in done_again:
-            placed.append((place + GAP + 0.5, item, True))
+    placed += [(place + GAP + 0.5, item, True) for place, item in enumerate(items) if item.number in drawn]
     return [(item, again) for _, item, again in sorted(placed, key=lambda each: each[0])]
 
 

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from rankscope.data.judgments import LONGEST_NOTE, JudgmentSource, JudgmentStatus, SingleJudgment, as_text
 from rankscope.data.tasks import reason_and_note
 from rankscope.errors import InputError
+from rankscope.io.numbers import grade_text
 from rankscope.judging.guidelines import parse_guideline
 from rankscope.judging.queue import QueryDoc, QueueEntry, likely_again, queue_of, screen_order, share_out
 from rankscope.judging.rater_view import (
@@ -114,9 +115,12 @@ def session_of(store: Store, task: Task, rater: TaskRater) -> RaterSession:
     return RaterSession(store, task, rater, parsed(store.tasks.guideline_text(task)))
 
 
-def states_of_raters(store: Store, task: Task) -> dict[int, RaterState]:
-    """Return where all raters of a task stand, by their numbers, in the order in which they were invited."""
-    guideline, work = parsed(store.tasks.guideline_text(task)), TaskWork(store, task)
+def states_of_raters(store: Store, task: Task, *, work: TaskWork | None = None) -> dict[int, RaterState]:
+    """Return where all raters of a task stand, by their numbers, in the order in which they were invited.
+
+    `work` is what is known of the task, where somebody has read it already.
+    """
+    guideline, work = parsed(store.tasks.guideline_text(task)), work or TaskWork(store, task)
     return {rater.number: RaterSession(store, task, rater, guideline).state(work=work) for rater in work.raters}
 
 
@@ -432,7 +436,7 @@ class RaterSession:
             return "Docs of lists get no grades: flag, choose, or say which list is better."
         grades = [each.grade for each in self.guideline.scale]
         if request.grade is not None and request.grade not in grades:
-            return f"{request.grade:g} is not one of the grades {', '.join(f'{grade:g}' for grade in grades)}."
+            return f"{grade_text(request.grade)} is not one of the grades {', '.join(map(grade_text, grades))}."
         if request.grade is not None and request.cannot_tell is not None:
             return "Who cannot tell gives no grade."
         is_bare = request.grade is None and not request.flag and request.cannot_tell is None

@@ -486,7 +486,7 @@ def compared_runs(store: Store, task: Task) -> ComparedRuns | None:
     before = None if plan.pool == "audit" else known_labels(store, task)
     items = store.tasks.items(task)
     queries = {item.query for item in items} | set(before or ())
-    if plan.pool not in ("audit", "file"):  # queries of which nothing is to be judged count, too
+    if plan.pool != "audit":  # queries of which nothing is to be judged count, too
         queries.update(common_queries(runs))
     return ComparedRuns(
         runs=runs,

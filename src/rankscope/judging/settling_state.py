@@ -217,7 +217,7 @@ def pair_words(pair: PairSettling, state: SettlingState) -> str:
         return f"{against} Settled: no grade of an open doc{which} changes this."
     if pair.low is None or pair.high is None:
         return against
-    ends = f"{pair.low:+.3f} to {pair.high:+.3f}"
+    ends = f"{pair.low:+z.3f} to {pair.high:+z.3f}"
     stays = "they do not change who is ahead" if state.open_ideal else "who is ahead is certain"
     ahead = f" ({stays})" if pair.ahead else ""
     outside = f" ({pair.n_outside:,} of them outside the task)" if pair.n_outside else ""

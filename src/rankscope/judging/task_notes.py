@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from rankscope.data.tasks import Task
+from rankscope.io.numbers import grade_text
+from rankscope.judging.guidelines import parse_guideline
+from rankscope.judging.labels import known_labels, knows_relevance_only
 from rankscope.judging.pools import queries_left_out
 from rankscope.printable import counted, listed
 from rankscope.store import Store, StoredDoc
@@ -13,7 +16,8 @@ SHOWN = 5
 
 def task_notes(store: Store, task: Task) -> tuple[str, ...]:
     """Return what is to be said of a new task, each in a sentence or two."""
-    return tuple(words for words in (left_out_words(store, task), without_text_words(store, task)) if words)
+    found = (left_out_words(store, task), without_text_words(store, task), known_grades_words(store, task))
+    return tuple(words for words in found if words)
 
 
 def left_out_words(store: Store, task: Task) -> str:
@@ -29,6 +33,20 @@ def left_out_words(store: Store, task: Task) -> str:
     return (
         f"{counted(len(left_out), 'query')} {are} left out ({which}): nothing says that {systems} was asked {them}, "
         f"and there is no answer. A list of docs (`--file`) can hold {them} all the same."
+    )
+
+
+def known_grades_words(store: Store, task: Task) -> str:
+    """Say where known labels are 0 and 1 and raters have more grades, so that a 1 does not mean the same."""
+    scale = [each.grade for each in parse_guideline(store.tasks.guideline_text(task)).scale]
+    known = known_labels(store, task) if task.plan.pool != "audit" else None
+    if not knows_relevance_only(known, scale):
+        return ""
+    has_gold = any(item.gold is not None for item in store.tasks.items(task))
+    gold = "docs of a known grade are compared by whether they are relevant, and " if has_gold else ""
+    return (
+        f"The known labels are 0 and 1, and raters have grades up to {grade_text(max(scale))}: {gold}measures of "
+        "graded gain, such as nDCG, take a known 1 for the lowest relevant grade."
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rankscope.comparison.known_measures import check_within_range
 from rankscope.data.judgments import as_text
 from rankscope.errors import InputError, OptionError
+from rankscope.io.numbers import grade_text
 from rankscope.judging.audits import looks_reached, planned_looks
 from rankscope.judging.guidelines import (
     check_readable,
@@ -432,8 +433,9 @@ def change_guideline(store: Store, task: Task, text: str) -> Task:
     old, text = parse_guideline(store.tasks.guideline_text(task)), as_text(text)
     new = parse_guideline(text)
     if [each.grade for each in old.scale] != [each.grade for each in new.scale]:
+        grades = ", ".join(grade_text(each.grade) for each in old.scale)
         raise OptionError(
-            f"the scale of the task {task.name} has the grades {', '.join(f'{each.grade:g}' for each in old.scale)}",
+            f"the scale of the task {task.name} has the grades {grades}",
             hint="words may change, the grades may not; make another task for another scale",
         )
     return store.tasks.set_guideline(task, store.judgments.add_guideline(text))

@@ -84,5 +84,7 @@ def code_and_words(pair: PairResult | None) -> dict[str, Any]:
     code: Code = "not_comparable" if pair is None else pair.final_verdict.code
     if code == "same" and pair is not None and pair.n_units < MIN_UNITS:
         code = "too_few"
-    few = "" if pair is None or code == "too_few" else few_differ_words(pair)
+    few = "" if pair is None else few_differ_words(pair)
+    if pair is not None and code == "too_few" and pair.wins + pair.losses == pair.n_queries:
+        few = ""  # the verdict says it
     return {"code": code, "words": "even" if code == "same" else WORDS[code], "caution": f"{few}." if few else ""}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
@@ -77,15 +76,10 @@ def transposed(table: Table, *, corner: str) -> Table:
 
 def to_csv(table: Table) -> str:
     """Render as CSV, numbers at full precision; what a spreadsheet would take for a formula is marked as text."""
-    import csv
+    from rankscope.io.formulas import as_csv, as_text_cell
 
-    from rankscope.io.formulas import as_text_cell
-
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(map(as_text_cell, table.header))
-    writer.writerows([cell.raw or as_text_cell(cell.full or cell.text) for cell in row] for row in table.rows)
-    return stream.getvalue()
+    rows = ([cell.raw or as_text_cell(cell.full or cell.text) for cell in row] for row in table.rows)
+    return as_csv([map(as_text_cell, table.header), *rows])
 
 
 def print_table(table: Table, *, file: TextIO | None = None, answer: Sequence[str] = ()) -> None:

@@ -26,7 +26,7 @@ from rankscope.judging.guidelines import DEFAULT_GUIDELINE, default_guideline, p
 from rankscope.judging.left_to_judge import judged_by, nobody_words, raters_words
 from rankscope.judging.pools import cut_of, n_added, n_known
 from rankscope.judging.rater_view import RaterState
-from rankscope.judging.session import states_of_raters
+from rankscope.judging.session import TaskWork, states_of_raters
 from rankscope.judging.settling_state import SettlingState
 from rankscope.judging.task_notes import task_notes
 from rankscope.judging.tasks import TaskExtension, change_guideline, check_margin, create_task, extend_task
@@ -269,7 +269,7 @@ class TaskStanding(Record, kw_only=True):
     """How far a task is."""
 
     n: int
-    """What is to be judged, of all raters together."""
+    """How many answers the plan asks for: of all raters together, and those that no rater is left for."""
     done: int
     share: float
     words: str
@@ -279,7 +279,8 @@ class TaskStanding(Record, kw_only=True):
 def standing_of(library: Library, task: Task, found: AgreementReport | None = None) -> TaskStanding:
     """Return how far a task is; with what is found on its agreement also how many answers are grades, and remarks."""
     store = library.store
-    states = states_of_raters(store, task)
+    work = TaskWork(store, task)
+    states = states_of_raters(store, task, work=work)
     known = [rater for rater in store.raters.list(task) if rater.number in states]  # one may be invited meanwhile
     names = names_of_raters(known)
     unusual = {} if found is None else {rater.id: rater.remarks for rater in found.raters}
@@ -288,7 +289,7 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         for rater in known
     )
     counted_ = [line for line in lines if line.revoked is None or line.done]
-    n, done = sum(line.n for line in counted_), sum(line.done for line in counted_)
+    n, done = sum(line.n for line in lines) + work.shared.n_for_nobody, sum(line.done for line in lines)
     unit = "query" if task.plan.mode == "lists" else "doc"
     if not lines:
         items = len({item.query if task.plan.mode == "lists" else item.number for item in store.tasks.items(task)})
@@ -297,11 +298,9 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         raters = raters_words(len(counted_), sum(line.revoked is not None for line in counted_))
         kinds = "" if found is None else kinds_of_answers(found, counted_)
         words = f"{done:,} of {n:,} answers are given{kinds}, by {raters}." if n else f"{raters}, and nothing to judge."
-    share, missing = done / n if n else 0.0, task.plan.overlap - len(counted_)
-    if lines and missing > 0:
-        share *= len(counted_) / task.plan.overlap
-        words += f" {task.plan.overlap} raters are to judge each {unit}: {missing} more can be invited."
-    return TaskStanding(n=n, done=done, share=share, words=words, raters=lines)
+    if lines and work.shared.n_for_nobody:
+        words += f" No rater is left for {work.shared.n_for_nobody:,} of them: more can be invited."
+    return TaskStanding(n=n, done=done, share=done / n if n else 0.0, words=words, raters=lines)
 
 
 def kinds_of_answers(found: AgreementReport, lines: Sequence[RaterLine]) -> str:

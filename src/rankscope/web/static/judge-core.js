@@ -47,7 +47,7 @@ const COMMON = new Set("about also been from have into more near need only over 
 // The words of a query that are worth marking: not the short ones that every text has.
 export function wordsOf(query) {
   const words = query.match(WORD) ?? [];
-  return new Set(words.filter((word) => !COMMON.has(word.toLowerCase())).filter((word) => word.length > 3 || /[\p{Lu}\p{N}\p{Script=Han}]/u.test(word)).map(plain));
+  return new Set(words.filter((word) => !COMMON.has(word.toLowerCase())).filter((word) => word.length > 3 || /[\p{N}\p{Script=Han}]/u.test(word) || (word.length > 1 && /\p{Lu}/u.test(word))).map(plain));
 }
 
 // A text as nodes, in which the words of the query are marked.

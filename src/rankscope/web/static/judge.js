@@ -72,12 +72,23 @@ function grade(step) {
   onward();
 }
 
+// A doc that comes a second time is judged as if it were new: its earlier choice is not shown, and stays.
+const chosenAgain = new Map(); // by its id: what was chosen for the query before
+const isChosen = (item) => (item.again ? chosenAgain.has(idOf(item)) : choices.get(item.query)?.doc === item.doc);
+
 function toggleChoice() {
   if (!isHere()) return;
-  const item = items[at], isChosen = choices.get(item.query)?.doc === item.doc;
-  choose(item, isChosen ? null : item.doc);
-  say(isChosen ? "No longer chosen · u to undo" : "Chosen for this query · u to undo");
+  const item = items[at], was = isChosen(item), held = choices.get(item.query) ?? { uuid: null, doc: null };
+  const wanted = !was ? item.doc : item.again ? chosenAgain.get(idOf(item)) : null;
+  if (wanted !== held.doc) choose(item, wanted);
+  else past.add({ id: idOf(item), choice: held, made: held.uuid }); // nothing to send, and yet to be undone
+  if (item.again) turnChoice(item, held.doc);
+  say(was ? "No longer chosen · u to undo" : "Chosen for this query · u to undo");
   show();
+}
+
+function turnChoice(item, before) {
+  if (!chosenAgain.delete(idOf(item))) chosenAgain.set(idOf(item), before);
 }
 
 const undo = inTurn(async () => {
@@ -94,6 +105,7 @@ const undo = inTurn(async () => {
   }
   const before = last.choice ?? last.before, now = () => (last.choice ? choices.get(item.query) : item.state)?.uuid;
   const isOurs = now() === last.made; // only what was said here is taken back
+  if (isOurs && last.choice && item.again) turnChoice(item, choices.get(item.query).doc);
   if (isOurs && last.choice) choose(item, before.doc, { undoing: true });
   else if (isOurs) change(item, before, { undoing: true });
   if (isOurs) {
@@ -222,7 +234,7 @@ function show() {
   $("desk").classList.remove("finished");
   $("bar").hidden = false;
   if (!view) return;
-  const { state } = item, chosen = choices.get(item.query)?.doc === item.doc;
+  const { state } = item, chosen = isChosen(item);
   const doc = view.docs.find((one) => one.doc === item.doc && Boolean(one.again) === Boolean(item.again)) ?? view.docs.find((one) => one.doc === item.doc);
   if (!doc) return showNothing("This doc has gone to another rater. Go on to the next one.");
   if (shown !== idOf(item)) showDoc(item, view, doc);
@@ -303,8 +315,9 @@ function showCounts() {
   $("progress").value = items.length ? done.length / items.length : 1;
   const pace = paces.length > 2 ? [...paces].sort((a, b) => a - b)[paces.length >> 1] : known.pace_s;
   $("pace").textContent = pace === null ? "–" : `${pace < 10 ? pace.toFixed(1) : Math.round(pace)} s a doc`;
-  $("flags").textContent = number(items.filter((item) => item.state.flag).length);
-  $("unclear").textContent = number(items.filter((item) => item.state.cannot_tell).length);
+  const first = items.filter((item) => !item.again);
+  $("flags").textContent = number(first.filter((item) => item.state.flag).length);
+  $("unclear").textContent = number(first.filter((item) => item.state.cannot_tell).length);
   const twice = done.filter((item) => item.again);
   const alike = twice.filter((item) => itemOf({ ...item, again: false })?.state.grade === item.state.grade);
   $("twice").textContent = twice.length ? `${alike.length} of ${twice.length} alike` : "–";
@@ -343,10 +356,13 @@ function showSaved() {
 // How far the answer is; it is worked out beside, so the line may be a few docs old: then it says so, and is asked for
 // again until it knows the newest judgment.
 const LONGEST_WAIT = 10_000;
-let settling, settled = { line: "", newer: false, left: false }, nChanges = 0, isOlder = false;
+let settling, due = Infinity, settled = { line: "", newer: false, left: false }, nChanges = 0, isOlder = false;
 function askSettling(wait = isFinished ? 300 : 1500) {
+  if (due <= Date.now() + wait) return; // who judges without a pause hears of it, too
   clearTimeout(settling);
+  due = Date.now() + wait;
   settling = setTimeout(async () => {
+    due = Infinity;
     const before = nChanges;
     const found = await ask("/judge/settling.json").catch(() => null);
     if (!found) return;

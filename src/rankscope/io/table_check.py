@@ -25,6 +25,8 @@ TABLE_GROWTH = 1_000
 in Parquet and 810 in Arrow, others less than 50."""
 _WIDTHS = {0: 1, 1: 4, 3: 12, 4: 4, 6: 16, 7: 16}
 """The bytes that Polars needs for a value of a type of Parquet, by its number; 8 where it is not here."""
+_DECODING = 2
+"""How many times the bytes of its values Polars may take for a moment; where it gets less, it may end the process."""
 _OUT_OF_MEMORY = ("memory", "alloc", "pointer is null", "capacity overflow", "spawn", "temporarily unavailable")
 """What is in the messages of Polars, and of what it is made with, where memory or threads lack."""
 _ROWS_PER_BYTE = 1_000
@@ -52,7 +54,7 @@ def check_table(file: BinaryIO, layout: str, *, name: str, columns: Container[st
     finally:
         file.seek(0)
     check_growth(name, n_bytes, size, usual=TABLE_GROWTH)
-    check_room(name, n_bytes)
+    check_room(name, _DECODING * n_bytes)
 
 
 @contextmanager

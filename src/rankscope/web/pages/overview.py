@@ -361,7 +361,7 @@ def unfinished(library: Library, collection: str) -> Iterator[NeededAction]:
     for task in store.tasks.list()[::-1]:
         if task.collection != collection or task.state != "open":
             continue
-        raters = tuple((rater.number, rater.name, rater.revoked) for rater in store.raters.list(task))
+        raters = tuple((rater.number, rater.name, rater.invited, rater.revoked) for rater in store.raters.list(task))
         key = ("standing", task.number, task.guideline, to_json(task.plan, indent=None), raters)
         standing = library.cached(key, partial(standing_of, library, task))
         if standing.share < 1:

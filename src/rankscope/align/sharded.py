@@ -22,7 +22,6 @@ from rankscope.align.same_files import (
     check_files,
     check_once,
     check_seen,
-    digest_of_qrels,
     kept_name,
     loaded_qrels,
     marks_of,
@@ -62,7 +61,7 @@ RESERVE = 24 << 20
 """What is left free of the memory given, for what Python sets aside besides."""
 SHARE = 0.4
 """The share of the rest that text may have: rows in no order take as much again, and somewhat more."""
-KEPT_FORMAT = 2
+KEPT_FORMAT = 3
 """Raised where what is kept of a part means something else than before: older parts are not found then."""
 KEPT_PARTS = 64
 """Where parts are kept, a run is cut into so many or more, however many workers there are: another time there may be
@@ -346,7 +345,7 @@ class ShardWork:
     def digest(self, *, ignores_ranks: bool) -> str:
         """Return what the hits of every shard depend on besides the shard."""
         decided = {name: getattr(self.policies, name) for name in ALIGNED_BY}
-        return f"hits {KEPT_FORMAT} {__version__} {digest_of_qrels(self.qrels)} {decided} {ignores_ranks}"
+        return f"hits {KEPT_FORMAT} {__version__} {self.qrels.digest} {decided} {ignores_ranks}"
 
     def regrouped(self, source: ShardedSource, shards: Sequence[Shard], clash: Clash) -> ShardHits:
         """Deal out the rows of a run to files on disk, so that each query is in one of them, and align these."""

@@ -16,7 +16,7 @@ import numpy as np
 from rankscope.align.alignment import check_answered, hits_of
 from rankscope.align.matching import find_mismatch, notes_or_raise
 from rankscope.align.policies import Policies
-from rankscope.align.same_files import check_seen, digest_of_qrels
+from rankscope.align.same_files import check_seen
 from rankscope.align.shard_hits import JoinedShards, ShardHits, align_shard, kernel_hits, lines_notes
 from rankscope.arrays import Floats, Ints
 from rankscope.checks import check_at_least, check_options
@@ -194,7 +194,7 @@ def score_shard(
     values, _undefined = score_hits(own, wanted, decided)
     names = tuple(measure.name for measure in wanted)
     how = replace(options or ReadOptions(), progress=None)  # what draws it stays where it is
-    scored = ShardScores(shard, names, values, found, decided, digest_of_qrels(judged), how)
+    scored = ShardScores(shard, names, values, found, decided, judged.digest, how)
     return replace(scored, digest=digest_of(scored))
 
 
@@ -237,7 +237,7 @@ def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | 
 
 def joined_hits(parts: Sequence[ShardScores], qrels: Qrels, policies: Policies) -> ShardHits:
     """Return the hits of all shards as those of one, where they belong together."""
-    digest = digest_of_qrels(qrels)
+    digest = qrels.digest
     joined = JoinedShards(len(qrels), qrels.query_ids)
     for place, part in enumerate(parts):
         if digest_of(part) != part.digest:

@@ -132,6 +132,31 @@ def test_a_file_that_changes(monkeypatch):
             file.read()
 
 
+@pytest.mark.parametrize("sends_parts", [True, False])
+def test_parts_that_are_kept_are_of_the_whole_address(tmp_path, sends_parts):
+    """Both files were changed in the same second, and have the same size; so was one a second time, which is longer."""
+    runs = {"/a.run?n=1": b"q Q0 yes 1 2 t\nq Q0 no 1 1 t\n", "/a.run?n=2": b"q Q0 yes 1 1 t\nq Q0 no 1 2 t\n"}
+    later = b"q Q0 yes 1 0 t\nq Q0 no 1 2 t\nq Q0 neither 1 1 t\n"
+
+    def answer(asked: Asked) -> Said:
+        if asked.path not in runs:
+            return Said(b"", 404)
+        said = in_parts(asked, runs[asked.path]) if sends_parts else Said(runs[asked.path], 200, {})
+        changed = {name: value for name, value in said.headers.items() if name != "ETag"}
+        return Said(said.content, said.status, {**changed, "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"})
+
+    def score(url: str) -> float:
+        scores = rs.evaluate({"q": {"yes": 1}}, url, "RR", memory="256MB", keep=tmp_path / "kept")
+        return float(scores.runs[0].values.item())
+
+    with Loopback(answer) as server:
+        one, other = (f"{server.url.rstrip('/')}{path}" for path in runs)
+        assert [score(url) for url in (one, other, one, other)] == [1.0, 0.5, 1.0, 0.5]
+        assert len(list((tmp_path / "kept").iterdir())) == 2
+        runs["/a.run?n=1"] = later
+        assert score(one) == 1 / 3
+
+
 def unidentified(asked: Asked, content: bytes) -> Said:
     """Answer as a server does that sends parts, and nothing that tells versions apart."""
     if "Range" not in asked.headers:

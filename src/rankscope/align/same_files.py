@@ -17,7 +17,7 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.sharded import ShardPlan, check_unchanged
 from rankscope.data.sources import ReadOptions
 from rankscope.errors import InputError
-from rankscope.io.addresses import is_remote, shown_url
+from rankscope.io.addresses import is_remote
 from rankscope.io.file_state import changed_meanwhile, check_same, states_of
 from rankscope.io.shards import FileSeen, open_file
 from rankscope.light import LightRecord, asdict, field, replace
@@ -144,8 +144,9 @@ def check_files(marks: Sequence[FileMark]) -> None:
 def kept_name(options: ReadOptions, shard: Any) -> str:
     """Return what tells a shard from all others, and from what was in its place before."""
     how = asdict(options)
-    if is_remote(shard.path):
-        return f"{type(shard).__name__} {shown_url(shard.path)} {shard.version} {how}"
+    if is_remote(shard.path):  # a server may tell its files apart by their queries alone
+        address = hashlib.sha256(shard.path.encode("utf-8", "surrogateescape")).hexdigest()
+        return f"{replace(shard, path=address)!r} {how}"
     path = Path(shard.path).absolute()
     state = path.stat()  # programs can set the mtime, but not the ctime
     version = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"

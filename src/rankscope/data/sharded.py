@@ -641,9 +641,11 @@ class ShardedSource:
         return shards
 
     def pinned(self, shard: WholeFile) -> WholeFile:
-        """Return a file with its version, where it is not here and none is known."""
-        known = shard.version is not None or not is_remote(shard.path)
-        return shard if known else replace(shard, version=self.remote[shard.path].version)
+        """Return a file with its size and version, where it is not here and none is known."""
+        if shard.version is not None or not is_remote(shard.path):
+            return shard
+        file = self.remote[shard.path]
+        return replace(shard, n_bytes=file.size, version=file.version)
 
     def check_fits(self, shards: Sequence[Shard], room: int) -> None:
         """Refuse files that must be read as a whole and take more than the memory that is left."""

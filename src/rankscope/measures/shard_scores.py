@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from platform import node
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -206,6 +207,7 @@ def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | 
     for part in given:
         if not isinstance(part, ShardScores):
             raise OptionError(f"{part!r} is no scored shard", hint="score_shard scores the shards of a run")
+    check_whole(given)
     first = given[0]
     decided = policies or first.policies
     judged = load_qrels(qrels, duplicates=decided.duplicates)
@@ -240,11 +242,6 @@ def joined_hits(parts: Sequence[ShardScores], qrels: Qrels, policies: Policies) 
     digest = qrels.digest
     joined = JoinedShards(len(qrels), qrels.query_ids)
     for place, part in enumerate(parts):
-        if digest_of(part) != part.digest:
-            raise InputError(
-                f"what was found in {part.shard} is not what score_shard returned: it was damaged on its way",
-                hint="score this shard again",
-            )
         check_scored_alike(part, parts[0], policies, digest)
         joined.add(place, part.shard, part.hits)
         if joined.clash:
@@ -258,6 +255,20 @@ def joined_hits(parts: Sequence[ShardScores], qrels: Qrels, policies: Policies) 
     if policies.ties == "given" and joined.disagrees_on_ranks:
         raise_different_ranks(parts)
     return joined.as_shard()
+
+
+def check_whole(parts: Sequence[ShardScores]) -> None:
+    """Refuse a part that is not what was scored; any of its values may have another type than it had, or be missing."""
+    for number, part in enumerate(parts, start=1):
+        name = f"part {number} of {len(parts)}"
+        with suppress(Exception):
+            name = str(part.shard)
+            if digest_of(part) == part.digest:
+                continue
+        raise InputError(
+            f"what was found in {name} is not what score_shard returned: it was damaged on its way",
+            hint="score this shard again",
+        )
 
 
 def raise_different_ranks(parts: Sequence[ShardScores]) -> NoReturn:

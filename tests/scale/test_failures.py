@@ -333,6 +333,30 @@ def test_files_whose_tables_differ_are_regrouped_together(tmp_path, scratch, tie
     assert not list(scratch.iterdir())
 
 
+@pytest.mark.parametrize(
+    "more", ["\n" * 3000, "# nothing was found\n" * 500, "no row\n" * 2000], ids=["blank", "comments", "bad lines"]
+)
+def test_text_without_rows_beside_tables_is_no_reason_to_stop(tmp_path, more, engine):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    table = pl.DataFrame({"query": ["q1", "q2"], "doc": ["d", "d"], "score": [2.0, 2.0]})
+    table.write_parquet(folder / "a.parquet")
+    (folder / "b.trec").write_text(f"q3 Q0 d 1 1 t\n{more}")
+    table.with_columns(doc=pl.lit("e"), score=pl.Series([3.0, 1.0])).write_parquet(folder / "c.parquet")
+    lenient = rs.ReadOptions(lenient=True)
+    found = rs.evaluate({f"q{i}": {"d": 1} for i in (1, 2, 3)}, folder, "RR", memory="256MB", options=lenient)
+    assert any("regrouped" in note for note in found.notes)
+    assert found.runs[0].values[:, 0].tolist() == [0.5, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("more", ["\n" * 3000, "no row\n" * 300], ids=["blank", "bad lines"])
+def test_text_without_rows_between_others_is_no_reason_to_stop(write_file, more, engine):
+    run = write_file(f"q1 Q0 d 1 1 t\n{more}q2 Q0 d 1 1 t\n", "r.run")
+    lenient = rs.ReadOptions(lenient=True)
+    found = rs.evaluate({"q1": {"d": 1}, "q2": {"d": 1}}, run, "RR", memory="256MB", options=lenient)
+    assert found.runs[0].values[:, 0].tolist() == [1.0, 1.0]
+
+
 def test_what_was_regrouped_is_kept(tmp_path, scratch, monkeypatch):
     run, kept = tmp_path / "mixed.run", tmp_path / "kept"
     run.write_text("".join(f"{LINES[(i * 7) % len(LINES)]}\n" for i in range(len(LINES))))

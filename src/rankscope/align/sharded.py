@@ -40,7 +40,7 @@ from rankscope.align.shard_hits import (
 )
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.data.sharded import ShardedSource, ShardPlan, source_parts
+from rankscope.data.sharded import ShardedSource, ShardPlan, TextPart, source_parts
 from rankscope.data.sources import ReadOptions
 from rankscope.errors import BadLine, BadLinesError, give_warning
 from rankscope.executors import executor_from
@@ -447,7 +447,21 @@ def dealt_out(
     if is_text:
         return deal_out_text((part.lines for part in sources), folder, n_parts)
     n_parts = min(n_parts, max(2, MOST_FILES // len(pieces)))
-    return deal_out_tables((frame_of(part) for part in sources), folder, n_parts, source.path)
+    return deal_out_tables(frames_of(sources, lenient=options.lenient), folder, n_parts, source.path)
+
+
+def frames_of(parts: Iterator[Any], *, lenient: bool) -> Iterator[Any]:
+    """Yield the rows of parts; some may have none, which says nothing of the run as a whole."""
+    for part in parts:
+        if isinstance(part, TextPart) and part.is_blank:
+            continue
+        try:
+            frame = frame_of(part)
+        except BadLinesError:
+            if not lenient:
+                raise
+            continue  # these lines are named together with all others
+        yield frame
 
 
 def align_task(

@@ -233,6 +233,11 @@ class TextPart:
         has_mark = self._begins_file and self.data[:3].tobytes() == BYTE_ORDER_MARK
         return self.data[3:] if has_mark else self.data
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is neither a row nor a malformed line."""
+        return not any(map(query_in, self.lines.tobytes().split(b"\n")))
+
     @contextmanager
     def errors_of_kernel(self) -> Iterator[None]:
         """Say in words of ours what keeps the kernel from reading the text."""

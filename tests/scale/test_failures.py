@@ -349,6 +349,18 @@ def test_text_without_rows_beside_tables_is_no_reason_to_stop(tmp_path, more, en
     assert found.runs[0].values[:, 0].tolist() == [0.5, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("n", [1, 2000])
+def test_bad_lines_beside_tables_are_counted_and_named(tmp_path, n):
+    table = pl.DataFrame({"query": ["q1", "q2"], "doc": ["d", "d"], "score": [2.0, 2.0]})
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    table.write_parquet(folder / "a.parquet")
+    (folder / "b.trec").write_text("q3 Q0 d 1 1 t\n" + "no row\n" * n)
+    table.with_columns(doc=pl.lit("e")).write_parquet(folder / "c.parquet")
+    with pytest.warns(rs.RankscopeWarning, match=rf"{n:,} bad lines? of .* skipped; the first is .*b\.trec:2: "):
+        scores_of(folder, memory="256MB", options=rs.ReadOptions(lenient=True))
+
+
 @pytest.mark.parametrize("more", ["\n" * 3000, "no row\n" * 300], ids=["blank", "bad lines"])
 def test_text_without_rows_between_others_is_no_reason_to_stop(write_file, more, engine):
     run = write_file(f"q1 Q0 d 1 1 t\n{more}q2 Q0 d 1 1 t\n", "r.run")

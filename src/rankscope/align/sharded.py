@@ -369,7 +369,7 @@ class ShardWork:
                 raise
         source.is_grouped = False
         hits = replace(hits, integer_ids=source.found_integer_ids)
-        if hits.bad_lines:
+        if hits.bad_lines or source.has_left_lines_out:
             hits = replace_bad(hits, self.lines_left_out(source, shards))
         # which query is met first depends on which worker is the quicker one
         example = f" (those of {clash.query!r} do not)" if self.plan.is_here else ""
@@ -442,6 +442,7 @@ def dealt_out(
             for part in source_parts(shard, options, piece_bytes=piece, with_rank=with_rank):
                 yield part
                 source.found_integer_ids |= part.integer_ids  # in what is written, ids are text
+                source.has_left_lines_out |= bool(getattr(part, "bad_lines", ()))
 
     sources = parts_in_turn()
     if is_text:
@@ -457,10 +458,11 @@ def frames_of(parts: Iterator[Any], *, lenient: bool) -> Iterator[Any]:
             continue
         try:
             frame = frame_of(part)
-        except BadLinesError:
+        except BadLinesError as error:
             if not lenient:
                 raise
-            continue  # these lines are named together with all others
+            part.bad_lines = error.bad_lines
+            continue
         yield frame
 
 

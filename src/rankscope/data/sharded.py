@@ -566,6 +566,8 @@ class ShardedSource:
         """What its files were when its hits were found."""
         self.tag: str | None = None
         self.found_integer_ids: frozenset[str] = frozenset()
+        self.has_left_lines_out = False
+        """Whether, while rows were regrouped into tables, malformed lines of text were left out."""
         self.ahead: dict[Any, Any] = {}
         """Hits that were found together with those of other runs, until they are asked for."""
         self.looked_at: tuple[Any, Run] | None = None

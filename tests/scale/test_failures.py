@@ -349,6 +349,17 @@ def test_text_without_rows_beside_tables_is_no_reason_to_stop(tmp_path, more, en
     assert found.runs[0].values[:, 0].tolist() == [0.5, 1.0, 1.0]
 
 
+def test_an_id_that_is_not_utf_8_beside_tables_is_named_with_its_file(tmp_path):
+    table = pl.DataFrame({"query": ["q1", "q2"], "doc": ["d", "d"], "score": [2.0, 2.0]})
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    table.write_parquet(folder / "a.parquet")
+    (folder / "b.trec").write_bytes(b"q3 Q0 d1 1 2 t\nq3 Q0 d\xe9 2 1 t\n")
+    table.with_columns(doc=pl.lit("e")).write_parquet(folder / "c.parquet")
+    with pytest.raises(rs.InputError, match=r"b\.trec: the id 'd\\udce9' holds bytes that are not UTF-8"):
+        scores_of(folder, memory="256MB")
+
+
 @pytest.mark.parametrize("n", [1, 2000])
 def test_bad_lines_beside_tables_are_counted_and_named(tmp_path, n):
     table = pl.DataFrame({"query": ["q1", "q2"], "doc": ["d", "d"], "score": [2.0, 2.0]})

@@ -351,5 +351,5 @@ def check_scored_alike(part: ShardScores, first: ShardScores, policies: Policies
     if part.qrels_digest != qrels_digest:
         raise InputError(
             f"{part.shard} was scored by other qrels than those given here",
-            hint="give score_shard, for all shards, and Scores.concat the same qrels, from the same file",
+            hint="give score_shard, for all shards, and Scores.concat the same qrels, read in the same way",
         )

@@ -83,7 +83,7 @@ def test_a_user_a_password_and_a_signed_query_are_sent_and_not_shown(capsys):
         (Said(b"", 302, {"Location": "file:///etc/passwd"}), 2, "sends its readers to file://"),
         (Said(b"", 302, {"Location": "http://example.org/x"}), 2, "sends its readers to http://example.org"),
         (Said(b"", 302, {"Location": "/again"}), 2, "sends its readers on and on"),
-        (Said(b"abc", 206, {"Content-Range": "bytes 0-99/5000"}), 3, "the answer has 3 of 5,000 bytes"),
+        (Said(b"abc", 206, {"Content-Range": "bytes 0-4999/5000"}), 3, "the answer has 3 of 5,000 bytes"),
         (Said(b"", 200, {}), 2, "is empty"),
     ],
 )  # fmt: skip
@@ -130,6 +130,100 @@ def test_a_file_that_changes(monkeypatch):
         content["etag"] = '"2"'
         with pytest.raises(rs.InputError, match="changed while it was read"):
             file.read()
+
+
+RANKED = "".join(
+    f"q{i:02d} Q0 {doc} 1 {score} t\n" for i in range(60) for doc, score in (("yes", 2), ("no", 1))
+).encode()
+
+
+def other_part(asked: Asked, *, from_byte: int, change: str) -> Said:
+    """Answer what is asked for beyond some byte as a server does that is not in order."""
+    said = in_parts(asked, RANKED)
+    start = int(asked.headers["Range"].removeprefix("bytes=").partition("-")[0])
+    if start < from_byte:
+        return said
+    content, there = said.content, said.headers["Content-Range"]
+    first, _, last = there.removeprefix("bytes ").partition("/")[0].partition("-")
+    changed = {
+        "another part": (content, f"bytes {int(first) + 16}-{int(last) + 16}/{len(RANKED)}"),
+        "a shorter part": (content[:-16], f"bytes {first}-{int(last) - 16}/{len(RANKED)}"),
+        "no place": (content, f"bytes */{len(RANKED)}"),
+        "more": (content + b"q99 Q0 no 1 9 t\n", there),
+    }
+    body, place = changed[change]
+    return Said(body, 206, {**said.headers, "Content-Range": place})
+
+
+@pytest.mark.parametrize("from_byte", [0, 1])
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (
+            "another part",
+            rs.InputError,
+            r"/a\.run cannot be read: the server sends bytes [\d,]+ to [\d,]+, but was asked for",
+        ),
+        (
+            "a shorter part",
+            rs.InputError,
+            r"/a\.run cannot be read: the server sends bytes [\d,]+ to [\d,]+, but was asked",
+        ),
+        (
+            "no place",
+            rs.InputError,
+            r"/a\.run cannot be read: the server does not say which it sends, but was asked for",
+        ),
+        ("more", rs.UnfinishedError, r"/a\.run could not be read: the answer has more than the [\d,]+ bytes"),
+    ],
+)
+def test_another_part_than_was_asked_for_is_refused(change, error, words, from_byte, monkeypatch):
+    monkeypatch.setattr(remote, "HEAD_BYTES", 160)
+    with (
+        Loopback(lambda asked: other_part(asked, from_byte=from_byte, change=change)) as server,
+        pytest.raises(error, match=words),
+    ):
+        remote_bytes(f"{server.url}/a.run", 320, 640)
+
+
+@pytest.mark.parametrize("place", [None, "bytes 0-15/*"])
+def test_a_part_of_unknown_place_is_not_taken_for_the_file(place):
+    def answer(asked: Asked) -> Said:
+        headers = {"ETag": '"1"'} if place is None else {"ETag": '"1"', "Content-Range": place}
+        return Said(RANKED[:16], 206, headers) if "Range" in asked.headers else Said(RANKED, 200, {})
+
+    with Loopback(answer) as server:
+        assert remote_bytes(f"{server.url}/x") == RANKED
+    with (
+        Loopback(lambda asked: Said(RANKED[:16], 206, {})) as server,
+        pytest.raises(rs.InputError, match="the server sends a part of it, but was asked for all of it"),
+    ):
+        remote_bytes(f"{server.url}/x")
+
+
+@pytest.mark.parametrize("sends_parts", [True, False])
+def test_parts_that_are_kept_are_of_the_whole_address(tmp_path, sends_parts):
+    """Both files were changed in the same second, and have the same size; so was one a second time, which is longer."""
+    runs = {"/a.run?n=1": b"q Q0 yes 1 2 t\nq Q0 no 1 1 t\n", "/a.run?n=2": b"q Q0 yes 1 1 t\nq Q0 no 1 2 t\n"}
+    later = b"q Q0 yes 1 0 t\nq Q0 no 1 2 t\nq Q0 neither 1 1 t\n"
+
+    def answer(asked: Asked) -> Said:
+        if asked.path not in runs:
+            return Said(b"", 404)
+        said = in_parts(asked, runs[asked.path]) if sends_parts else Said(runs[asked.path], 200, {})
+        changed = {name: value for name, value in said.headers.items() if name != "ETag"}
+        return Said(said.content, said.status, {**changed, "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"})
+
+    def score(url: str) -> float:
+        scores = rs.evaluate({"q": {"yes": 1}}, url, "RR", memory="256MB", keep=tmp_path / "kept")
+        return float(scores.runs[0].values.item())
+
+    with Loopback(answer) as server:
+        one, other = (f"{server.url.rstrip('/')}{path}" for path in runs)
+        assert [score(url) for url in (one, other, one, other)] == [1.0, 0.5, 1.0, 0.5]
+        assert len(list((tmp_path / "kept").iterdir())) == 2
+        runs["/a.run?n=1"] = later
+        assert score(one) == 1 / 3
 
 
 def unidentified(asked: Asked, content: bytes) -> Said:

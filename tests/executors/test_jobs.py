@@ -59,7 +59,7 @@ def test_what_is_kept_is_not_done_again(executor, tmp_path):
     assert len(list((tmp_path / "marks").iterdir())) == 10
 
 
-@pytest.mark.parametrize("damage", [b"", b"rankscope kept 1\n", b"\0" * 100, "cut", "flip", "swap", "pipe"])
+@pytest.mark.parametrize("damage", [b"", b"rankscope kept 1\n", b"\0" * 100, "cut", "flip", "swap", "pipe", "folder"])
 def test_a_damaged_file_counts_as_absent_and_is_written_again(executor, tmp_path, damage):
     kept = Kept.open(tmp_path)
     kept.store("key-3", b"9")
@@ -72,12 +72,27 @@ def test_a_damaged_file_counts_as_absent_and_is_written_again(executor, tmp_path
     elif damage == "pipe":
         path.unlink()
         os.mkfifo(path)
+    elif damage == "folder":
+        path.unlink()
+        path.mkdir()
     else:
         changed = {"cut": whole[:-1], "flip": whole[:-1] + b"8"}
         path.write_bytes(changed[damage] if isinstance(damage, str) else damage)
     assert kept.load("key-3") is None
     assert done(executor, job(), kept=kept) == SQUARES
     assert path.read_bytes() == whole
+
+
+def test_a_folder_in_place_of_a_result_is_named_and_what_it_holds_stays(tmp_path):
+    kept = Kept.open(tmp_path)
+    kept.store("key-3", b"9")
+    (path,) = tmp_path.glob("*.kept")
+    path.unlink()
+    path.mkdir()
+    (path / "notes.txt").touch()
+    with pytest.raises(UnfinishedError, match=r"\.kept cannot be written: Directory not empty"):
+        kept.store("key-3", b"9")
+    assert [each.name for each in tmp_path.rglob("*")] == [path.name, "notes.txt"]
 
 
 def test_what_cannot_be_a_folder_of_results_is_refused(tmp_path):

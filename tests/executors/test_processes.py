@@ -8,15 +8,17 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from importlib.metadata import PackageNotFoundError
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 import executor_tasks as tasks
-from rankscope.errors import BadLinesError, OptionError
+from rankscope.errors import BadLinesError, InputError, OptionError, UnfinishedError
 from rankscope.executors import TaskFailure, executor_from
 from rankscope.executors.processes import LocalProcesses
+from rankscope.executors.workers import check_workers
 
 TESTS = Path(__file__).parents[1]
 
@@ -201,6 +203,44 @@ def test_a_pool_that_breaks_is_said(tmp_path):
         found = results(executor, tasks.dies_always, 5)
         assert {found[3].kind, found[4].kind} == {"lost"}
         assert "workers=N" in found[3].error.hint
+
+
+POOL = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import rankscope as rs
+with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+    rs.evaluate({"q": {"d": 1}}, RUN, "RR", on=pool)
+"""
+
+
+def test_a_pool_whose_processes_import_the_script_that_starts_them_is_explained(tmp_path):
+    run, script = tmp_path / "r.run", tmp_path / "script.py"
+    run.write_text("q Q0 d 1 1.0 t\n")
+    script.write_text(POOL.replace("RUN", repr(str(run))))
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    last = ended.stderr[ended.stderr.rindex("UnfinishedError") :]
+    assert "the processes of the pool end before they are ready" in last
+    assert 'if __name__ == "__main__":' in last
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (PackageNotFoundError("rankscope"), InputError, "but worker tcp://a has none"),
+        (OSError("Timed out trying to connect"), UnfinishedError, r"worker tcp://a cannot be reached: .*Timed out"),
+    ],
+)
+def test_a_worker_that_cannot_be_reached_is_not_one_without_rankscope(answer, kind, words):
+    class Asked:
+        n_workers = 1
+
+        def everywhere(self, function, *args):
+            return {"tcp://a": answer}
+
+    with pytest.raises(kind, match=words):
+        check_workers(Asked())
 
 
 def test_places_that_nobody_knows_are_refused():

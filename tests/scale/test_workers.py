@@ -2,9 +2,11 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 from concurrent.futures import ThreadPoolExecutor
 
+import polars as pl
 import pytest
 
 import rankscope as rs
@@ -133,12 +135,74 @@ def test_other_files_of_the_same_name_are_refused(files):
         same_files.check_files(marks)
     with pytest.raises(rs.InputError, match=r"r\.run is another file on "):
         same_files.check_files([replace(mark, host="elsewhere") for mark in marks])
-    place = same_files.QrelsPlace(same_files.digest_of_qrels(rs.load_qrels(qrels)), str(qrels))
+    place = same_files.QrelsPlace(rs.load_qrels(qrels).digest, str(qrels))
     assert same_files.loaded_qrels(place).query_ids == rs.load_qrels(qrels).query_ids
     same_files.loaded_qrels.cache_clear()
     qrels.write_text(qrels.read_text().replace(" 1\n", " 2\n"))
     with pytest.raises(rs.InputError, match="has other judgments on "):
         same_files.loaded_qrels(place)
+
+
+def grades_of(column: str) -> rs.ReadOptions:
+    return rs.ReadOptions(columns={"query": "query", "doc": "doc", "grade": column})
+
+
+@pytest.fixture
+def two_grades(write_file):
+    """Return a file with two columns of grades, by which the only doc retrieved is relevant or is not; and the run."""
+    return write_file("query,doc,a,b\nq,d,1,0\nq,e,0,1\n", "q.csv"), write_file("q Q0 d 1 1.0 t\n", "r.run")
+
+
+def test_parts_that_are_kept_are_of_the_grades_that_were_read(two_grades, tmp_path):
+    qrels, run = two_grades
+    how = {"memory": "256MB", "keep": tmp_path / "kept"}
+    found = [rs.evaluate(qrels, run, "RR", qrels_options=grades_of(column), **how) for column in "aba"]
+    assert [scores.mean()["r"]["RR"].value for scores in found] == [1.0, 0.0, 1.0]
+
+
+def test_a_worker_that_lives_on_has_the_judgments_of_each_job(two_grades, client):
+    qrels, run = two_grades
+    with ThreadPoolExecutor(1) as pool:
+        for on in (pool, client):
+            found = [rs.evaluate(qrels, run, "RR", qrels_options=grades_of(column), on=on) for column in "aba"]
+            assert [scores.mean()["r"]["RR"].value for scores in found] == [1.0, 0.0, 1.0]
+
+
+def test_parts_scored_by_other_grades_of_the_same_file_are_refused(two_grades):
+    qrels, run = two_grades
+    one, other = (rs.load_qrels(qrels, options=grades_of(column)) for column in "ab")
+    parts = [rs.score_shard(one, shard, "RR") for shard in rs.shards_of(run)]
+    assert rs.Scores.concat(parts, one).mean()["run"]["RR"].value == 1.0
+    with pytest.raises(rs.InputError, match="was scored by other qrels"):
+        rs.Scores.concat(parts, other)
+
+
+def test_what_stands_for_judgments_is_the_same_however_they_are_held(files, engine):
+    qrels, _ = files
+    held = [rs.load_qrels(qrels), pickle.loads(pickle.dumps(rs.load_qrels(qrels)))]
+    held += [rs.load_qrels(qrels, options=rs.ReadOptions(format="trec")), rs.load_qrels(qrels)]
+    assert len(held[-1].rows) > 0  # they are in memory from now on
+    assert len({each.digest for each in held}) == 1
+    assert held[0].select(["q1"]).digest != held[0].digest
+
+
+def test_what_stands_for_judgments_differs_where_they_do():
+    rows = pl.DataFrame({"query": ["a", "a"], "doc": ["d", "d"], "grade": [2, 1]})
+    of_subtopics = rows.with_columns(subtopic=pl.Series(["1", "2"]))
+    held = [
+        rs.Qrels({"a": {"d": 1}}),
+        rs.Qrels({"a": {"d": 2}}),
+        rs.Qrels({"a": {"e": 1}}),
+        rs.Qrels({"a": {"d": 1}}).with_queries(["b"]),
+        rs.Qrels({"a\0b": {"c": 1}, "d": {"e": 1}}),
+        rs.Qrels({"a": {"c": 1}, "b\0d": {"e": 1}}),
+        rs.Qrels({"a": {"c\0d": 1, "e": 1}}),
+        rs.Qrels({"a": {"c": 1, "d\0e": 1}}),
+        rs.Qrels(rows, duplicates="first"),
+        rs.Qrels(of_subtopics, duplicates="first"),
+        rs.Qrels(of_subtopics),
+    ]
+    assert len({each.digest for each in held}) == len(held)
 
 
 def test_compare_on_a_cluster_says_the_same(files, client, write_file):

@@ -12,14 +12,12 @@ from pathlib import Path
 from platform import node
 from typing import Any
 
-import numpy as np
-
 from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.sharded import ShardPlan, check_unchanged
 from rankscope.data.sources import ReadOptions
 from rankscope.errors import InputError
-from rankscope.io.addresses import is_remote, shown_url
+from rankscope.io.addresses import is_remote
 from rankscope.io.file_state import changed_meanwhile, check_same, states_of
 from rankscope.io.shards import FileSeen, open_file
 from rankscope.light import LightRecord, asdict, field, replace
@@ -35,7 +33,7 @@ SAME_FILES = "let all workers see the same files under the same paths, or put th
 @contextmanager
 def qrels_elsewhere(qrels: Qrels, plan: ShardPlan) -> Iterator[QrelsPlace]:
     """Give what other processes load the qrels from: their file, a copy of them, or the judgments themselves."""
-    digest = digest_of_qrels(qrels)
+    digest = qrels.digest
     if qrels.is_file and qrels.origin is not None:
         yield QrelsPlace(digest, str(Path(qrels.origin.path).absolute()), duplicates=qrels.duplicates)
         return
@@ -66,8 +64,9 @@ def loaded_qrels(place: QrelsPlace) -> Qrels:
         content = place.content or Path(place.path).read_bytes()
         qrels: Qrels = pickle.loads(content)  # noqa: S301 (written by the process that sent this task)
         return qrels
-    qrels = load_qrels(place.path, duplicates=place.duplicates, threads=1)
-    if digest_of_qrels(qrels) != place.digest:
+    as_text = ReadOptions(format="trec")  # as `is_file` says
+    qrels = load_qrels(place.path, duplicates=place.duplicates, options=as_text, threads=1)
+    if qrels.digest != place.digest:
         raise InputError(f"{place.path} has other judgments on {node()} than where the job was begun", hint=SAME_FILES)
     return qrels
 
@@ -142,26 +141,12 @@ def check_files(marks: Sequence[FileMark]) -> None:
             raise InputError(f"{mark.path} is another file on {node()} than where the job was begun", hint=SAME_FILES)
 
 
-def digest_of_qrels(qrels: Qrels) -> str:
-    """Return the digest of judgments: of their file, and of the queries that were taken from it; else of the rows."""
-    digest = hashlib.sha256()
-    for query in qrels.query_ids:
-        digest.update(query.encode("utf-8", "surrogatepass") + b"\n")
-    if qrels.origin is not None:
-        digest.update(f"{qrels.origin.sha256} {qrels.duplicates}".encode())
-    else:
-        rows = qrels.rows
-        for query, doc in zip(rows.query, rows.doc, strict=True):
-            digest.update(f"{query}\0{doc}\n".encode("utf-8", "surrogatepass"))
-        digest.update(np.ascontiguousarray(rows.grade).tobytes())
-    return digest.hexdigest()
-
-
 def kept_name(options: ReadOptions, shard: Any) -> str:
     """Return what tells a shard from all others, and from what was in its place before."""
     how = asdict(options)
-    if is_remote(shard.path):
-        return f"{type(shard).__name__} {shown_url(shard.path)} {shard.version} {how}"
+    if is_remote(shard.path):  # a server may tell its files apart by their queries alone
+        address = hashlib.sha256(shard.path.encode("utf-8", "surrogateescape")).hexdigest()
+        return f"{replace(shard, path=address)!r} {how}"
     path = Path(shard.path).absolute()
     state = path.stat()  # programs can set the mtime, but not the ctime
     version = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"

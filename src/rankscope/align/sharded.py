@@ -22,7 +22,6 @@ from rankscope.align.same_files import (
     check_files,
     check_once,
     check_seen,
-    digest_of_qrels,
     kept_name,
     loaded_qrels,
     marks_of,
@@ -41,7 +40,7 @@ from rankscope.align.shard_hits import (
 )
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.data.sharded import ShardedSource, ShardPlan, source_parts
+from rankscope.data.sharded import ShardedSource, ShardPlan, TextPart, source_parts
 from rankscope.data.sources import ReadOptions
 from rankscope.errors import BadLine, BadLinesError, give_warning
 from rankscope.executors import executor_from
@@ -62,7 +61,7 @@ RESERVE = 24 << 20
 """What is left free of the memory given, for what Python sets aside besides."""
 SHARE = 0.4
 """The share of the rest that text may have: rows in no order take as much again, and somewhat more."""
-KEPT_FORMAT = 2
+KEPT_FORMAT = 3
 """Raised where what is kept of a part means something else than before: older parts are not found then."""
 KEPT_PARTS = 64
 """Where parts are kept, a run is cut into so many or more, however many workers there are: another time there may be
@@ -346,7 +345,7 @@ class ShardWork:
     def digest(self, *, ignores_ranks: bool) -> str:
         """Return what the hits of every shard depend on besides the shard."""
         decided = {name: getattr(self.policies, name) for name in ALIGNED_BY}
-        return f"hits {KEPT_FORMAT} {__version__} {digest_of_qrels(self.qrels)} {decided} {ignores_ranks}"
+        return f"hits {KEPT_FORMAT} {__version__} {self.qrels.digest} {decided} {ignores_ranks}"
 
     def regrouped(self, source: ShardedSource, shards: Sequence[Shard], clash: Clash) -> ShardHits:
         """Deal out the rows of a run to files on disk, so that each query is in one of them, and align these."""
@@ -370,7 +369,7 @@ class ShardWork:
                 raise
         source.is_grouped = False
         hits = replace(hits, integer_ids=source.found_integer_ids)
-        if hits.bad_lines:
+        if hits.bad_lines or source.has_left_lines_out:
             hits = replace_bad(hits, self.lines_left_out(source, shards))
         # which query is met first depends on which worker is the quicker one
         example = f" (those of {clash.query!r} do not)" if self.plan.is_here else ""
@@ -443,12 +442,28 @@ def dealt_out(
             for part in source_parts(shard, options, piece_bytes=piece, with_rank=with_rank):
                 yield part
                 source.found_integer_ids |= part.integer_ids  # in what is written, ids are text
+                source.has_left_lines_out |= bool(getattr(part, "bad_lines", ()))
 
     sources = parts_in_turn()
     if is_text:
         return deal_out_text((part.lines for part in sources), folder, n_parts)
     n_parts = min(n_parts, max(2, MOST_FILES // len(pieces)))
-    return deal_out_tables((frame_of(part) for part in sources), folder, n_parts, source.path)
+    return deal_out_tables(frames_of(sources, lenient=options.lenient), folder, n_parts, source.path)
+
+
+def frames_of(parts: Iterator[Any], *, lenient: bool) -> Iterator[Any]:
+    """Yield the rows of parts; some may have none, which says nothing of the run as a whole."""
+    for part in parts:
+        if isinstance(part, TextPart) and part.is_blank:
+            continue
+        try:
+            frame = frame_of(part)
+        except BadLinesError as error:
+            if not lenient:
+                raise
+            part.bad_lines = error.bad_lines
+            continue
+        yield frame
 
 
 def align_task(

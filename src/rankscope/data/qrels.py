@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -111,6 +111,22 @@ class Qrels(QueryDocs):
         """Internal: what is done with a doc that is judged twice for a query."""
         return self._duplicates
 
+    @cached_property
+    def digest(self) -> str:
+        """Internal: what tells these judgments from others: of TREC text that of its file, else that of the rows."""
+        import hashlib  # few evaluations need it
+
+        found = hashlib.sha256(f"{self._duplicates}\0".encode())
+        add_ids(found, self.query_ids)
+        if self.origin is not None and self.origin.format == "trec":  # how it is read leaves nothing to choose
+            found.update(self.origin.sha256.encode())
+            return found.hexdigest()
+        rows = self.rows
+        for column in (rows.query, rows.doc, *(() if rows.subtopic is None else (rows.subtopic,))):
+            add_ids(found, column)
+        found.update(np.ascontiguousarray(rows.grade).tobytes())
+        return found.hexdigest()
+
     @property
     def _is_text(self) -> bool:
         """Whether the kernel has read the qrels from text, and the rows have not been needed."""
@@ -213,6 +229,15 @@ class Qrels(QueryDocs):
         n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)
         queries, judgments = counted(len(self), "query"), counted(n_rows, "judgment")
         return f"Qrels({queries}, {judgments})"
+
+
+def add_ids(digest: Any, ids: Sequence[str]) -> None:
+    """Add ids to a digest so that no others in a row look the same."""
+    text = "\0".join(ids)
+    lengths = [len(each) for each in ids] if text.count("\0") >= len(ids) > 0 else []
+    content = text.encode("utf-8", "surrogatepass")
+    digest.update(f"{len(ids)} {len(content)} {lengths} ".encode())
+    digest.update(content)
 
 
 def require_whole_grades(qrels: Qrels, measure: str) -> None:

@@ -233,6 +233,11 @@ class TextPart:
         has_mark = self._begins_file and self.data[:3].tobytes() == BYTE_ORDER_MARK
         return self.data[3:] if has_mark else self.data
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is neither a row nor a malformed line."""
+        return not any(map(query_in, self.lines.tobytes().split(b"\n")))
+
     @contextmanager
     def errors_of_kernel(self) -> Iterator[None]:
         """Say in words of ours what keeps the kernel from reading the text."""
@@ -561,6 +566,8 @@ class ShardedSource:
         """What its files were when its hits were found."""
         self.tag: str | None = None
         self.found_integer_ids: frozenset[str] = frozenset()
+        self.has_left_lines_out = False
+        """Whether, while rows were regrouped into tables, malformed lines of text were left out."""
         self.ahead: dict[Any, Any] = {}
         """Hits that were found together with those of other runs, until they are asked for."""
         self.looked_at: tuple[Any, Run] | None = None
@@ -641,9 +648,11 @@ class ShardedSource:
         return shards
 
     def pinned(self, shard: WholeFile) -> WholeFile:
-        """Return a file with its version, where it is not here and none is known."""
-        known = shard.version is not None or not is_remote(shard.path)
-        return shard if known else replace(shard, version=self.remote[shard.path].version)
+        """Return a file with its size and version, where it is not here and none is known."""
+        if shard.version is not None or not is_remote(shard.path):
+            return shard
+        file = self.remote[shard.path]
+        return replace(shard, n_bytes=file.size, version=file.version)
 
     def check_fits(self, shards: Sequence[Shard], room: int) -> None:
         """Refuse files that must be read as a whole and take more than the memory that is left."""

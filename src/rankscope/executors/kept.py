@@ -57,6 +57,8 @@ class Kept(Record):
                     stream.write(MARK + _digest(key, payload) + payload)
                     stream.flush()
                     os.fsync(stream.fileno())
+                if path.is_dir():
+                    path.rmdir()  # one that holds something stays, and is named in the error
                 temporary.replace(path)
             finally:
                 temporary.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from typing import Any
 
 from rankscope.errors import UnfinishedError
+from rankscope.executors.processes import GUARD
 from rankscope.executors.tasks import TaskFailure, failure_of, outcome, pickled
 
 NEW_POOL = "make a new pool, or give workers=N, which replaces processes that are lost"
@@ -45,6 +46,8 @@ class PoolExecutor:
         """Return the answer of one worker, as a pool does not say which ones it has."""
         future = self._submit(function, *args)
         error = future.exception()
+        if isinstance(error, BrokenExecutor):
+            raise UnfinishedError("the processes of the pool end before they are ready", hint=f"{GUARD}; {NEW_POOL}")
         return {"of the pool": future.result() if error is None else error}
 
     def _submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:

@@ -22,14 +22,17 @@ def check_workers(executor: TaskExecutor, can_read: Callable[..., Any] | None = 
     """
     ours = own_version()
     found = {
-        worker: "none" if isinstance(answer, Exception) else str(answer)
+        worker: "none" if isinstance(answer, ModuleNotFoundError) else said_by(worker, answer)
         for worker, answer in executor.everywhere(version, "rankscope").items()
     }
     _refuse("rankscope", ours, found, hint=f"on every worker: pip install rankscope=={ours}; then start it again")
     python = minor(platform.python_version())
-    pythons = executor.everywhere(platform.python_version)
+    pythons = {
+        worker: minor(said_by(worker, answer))
+        for worker, answer in executor.everywhere(platform.python_version).items()
+    }
     hint = f"start the workers with Python {python}, and install rankscope=={ours} there"
-    _refuse("Python", python, {worker: minor(str(answer)) for worker, answer in pythons.items()}, hint=hint)
+    _refuse("Python", python, pythons, hint=hint)
     if can_read is not None:
         for worker, answer in executor.everywhere(can_read, *args).items():
             if isinstance(answer, Exception):
@@ -39,6 +42,16 @@ def check_workers(executor: TaskExecutor, can_read: Callable[..., Any] | None = 
                     f"worker {worker} cannot read what it will have to: {message}",
                     hint=f"on every worker: {own}" if own else SAME_PLACES,
                 )
+
+
+def said_by(worker: str, answer: Any) -> str:
+    """Return what a worker has answered; one that has not can do no work."""
+    if isinstance(answer, Exception):
+        raise UnfinishedError(
+            f"worker {worker} cannot be reached: {type(answer).__name__}: {answer}",
+            hint="see whether it is still there, then run it again",
+        ) from answer
+    return str(answer)
 
 
 class WorkerVersions(LightRecord):

@@ -356,5 +356,7 @@ def frame_of(source: Any) -> pl.DataFrame:
         return pl.DataFrame(columns)
     except UnicodeEncodeError as error:
         raise InputError(
-            "rows with ids that are not UTF-8 cannot be regrouped on disk", hint="sort the run by query"
+            f"{getattr(source, 'path', 'the run')}: the id {error.object!r} holds bytes that are not UTF-8, and "
+            "such rows cannot be regrouped together with tables",
+            hint="sort the run by query",
         ) from error

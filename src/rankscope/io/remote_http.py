@@ -33,6 +33,8 @@ _READ_S = 60.0
 _MOST_REDIRECTS = 5
 _REDIRECTS = {301, 302, 303, 307, 308}
 _CHUNK_BYTES = 1 << 20
+_RANGE = re.compile(r"bytes (?:([0-9]{1,18})-([0-9]{1,18})|\*)/([0-9]{1,18})")
+"""What the header Content-Range says: the first and the last byte that are sent, and how many there are."""
 _NO_PERMISSION = {401, 403, 407}
 
 
@@ -44,14 +46,17 @@ class WebFiles:
             if answer.status == 416 and size_in(answer) == 0:
                 return RemoteFile(url, 0, None, b"")
             check_status(url, answer)
-            size = size_in(answer) if answer.status == 206 else None
-            if size is None:
+            if answer.status == 200:
                 return downloaded(url, answer)
-            head = body(answer, min(size, remote.HEAD_BYTES))
-            version = version_of(answer)
-        if version is None and len(head) < size:  # parts might be of different versions
+            size, version = size_in(answer), version_of(answer)
+            if size is not None:
+                check_range(url, answer, 0, min(size, remote.HEAD_BYTES))
+                head = body(answer, min(size, remote.HEAD_BYTES))
+        if size is None or (version is None and len(head) < size):  # parts might be of different versions
             with asked(url, {}) as whole:
                 check_status(url, whole)
+                if whole.status != 200:
+                    raise wrong_part(url, "sends a part of it", "all of it")
                 return downloaded(url, whole)
         return RemoteFile(url, size, version, head)
 
@@ -65,6 +70,7 @@ class WebFiles:
             check_status(file.url, answer)
             if answer.status != 206 or size_in(answer) != file.size or version_of(answer) != file.etag:
                 raise has_changed(file.url)
+            check_range(file.url, answer, start, end)
             return body(answer, end - start)
 
     def files_below(self, url: str) -> Iterator[RemoteFile]:
@@ -173,8 +179,24 @@ def check_status(url: str, answer: urllib3.BaseHTTPResponse) -> None:
 
 def size_in(answer: urllib3.BaseHTTPResponse) -> int | None:
     """Return how many bytes the whole file has, of which a part was sent."""
-    found = re.fullmatch(r"bytes (?:[0-9]+-[0-9]+|\*)/([0-9]{1,18})", answer.headers.get("Content-Range", ""))
-    return int(found[1]) if found else None
+    found = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
+    return int(found[3]) if found else None
+
+
+def check_range(url: str, answer: urllib3.BaseHTTPResponse, start: int, end: int) -> None:
+    """Refuse another part of a file than was asked for."""
+    found = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
+    sent = found and found[1] and (int(found[1]), int(found[2]) + 1)
+    if sent != (start, end):
+        said = "sends bytes {:,} to {:,}".format(*sent) if sent else "does not say which it sends"
+        raise wrong_part(url, said, f"bytes {start:,} to {end:,}")
+
+
+def wrong_part(url: str, sent: str, asked_for: str) -> InputError:
+    return InputError(
+        f"{shown_url(url)} cannot be read: the server {sent}, but was asked for {asked_for}",
+        hint="copy the file to this machine, and give that file",
+    )
 
 
 def version_of(answer: urllib3.BaseHTTPResponse) -> str | None:
@@ -183,10 +205,12 @@ def version_of(answer: urllib3.BaseHTTPResponse) -> str | None:
 
 
 def body(answer: urllib3.BaseHTTPResponse, n_bytes: int) -> bytes:
-    """Return what was sent; no more than was asked for is read."""
+    """Return what was sent, which must be as much as was asked for."""
     data = answer.read(n_bytes, decode_content=False)
     if len(data) != n_bytes:
         raise TransientError(f"the answer has {len(data):,} of {n_bytes:,} bytes")
+    if answer.read(1, decode_content=False):
+        raise TransientError(f"the answer has more than the {n_bytes:,} bytes that were asked for")
     return data
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from platform import node
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,7 +17,7 @@ import numpy as np
 from rankscope.align.alignment import check_answered, hits_of
 from rankscope.align.matching import find_mismatch, notes_or_raise
 from rankscope.align.policies import Policies
-from rankscope.align.same_files import check_seen, digest_of_qrels
+from rankscope.align.same_files import check_seen
 from rankscope.align.shard_hits import JoinedShards, ShardHits, align_shard, kernel_hits, lines_notes
 from rankscope.arrays import Floats, Ints
 from rankscope.checks import check_at_least, check_options
@@ -194,7 +195,7 @@ def score_shard(
     values, _undefined = score_hits(own, wanted, decided)
     names = tuple(measure.name for measure in wanted)
     how = replace(options or ReadOptions(), progress=None)  # what draws it stays where it is
-    scored = ShardScores(shard, names, values, found, decided, digest_of_qrels(judged), how)
+    scored = ShardScores(shard, names, values, found, decided, judged.digest, how)
     return replace(scored, digest=digest_of(scored))
 
 
@@ -206,6 +207,7 @@ def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | 
     for part in given:
         if not isinstance(part, ShardScores):
             raise OptionError(f"{part!r} is no scored shard", hint="score_shard scores the shards of a run")
+    check_whole(given)
     first = given[0]
     decided = policies or first.policies
     judged = load_qrels(qrels, duplicates=decided.duplicates)
@@ -237,14 +239,9 @@ def concat(parts: Iterable[ShardScores], qrels: QrelsLike, policies: Policies | 
 
 def joined_hits(parts: Sequence[ShardScores], qrels: Qrels, policies: Policies) -> ShardHits:
     """Return the hits of all shards as those of one, where they belong together."""
-    digest = digest_of_qrels(qrels)
+    digest = qrels.digest
     joined = JoinedShards(len(qrels), qrels.query_ids)
     for place, part in enumerate(parts):
-        if digest_of(part) != part.digest:
-            raise InputError(
-                f"what was found in {part.shard} is not what score_shard returned: it was damaged on its way",
-                hint="score this shard again",
-            )
         check_scored_alike(part, parts[0], policies, digest)
         joined.add(place, part.shard, part.hits)
         if joined.clash:
@@ -258,6 +255,20 @@ def joined_hits(parts: Sequence[ShardScores], qrels: Qrels, policies: Policies) 
     if policies.ties == "given" and joined.disagrees_on_ranks:
         raise_different_ranks(parts)
     return joined.as_shard()
+
+
+def check_whole(parts: Sequence[ShardScores]) -> None:
+    """Refuse a part that is not what was scored; any of its values may have another type than it had, or be missing."""
+    for number, part in enumerate(parts, start=1):
+        name = f"part {number} of {len(parts)}"
+        with suppress(Exception):
+            name = str(part.shard)
+            if digest_of(part) == part.digest:
+                continue
+        raise InputError(
+            f"what was found in {name} is not what score_shard returned: it was damaged on its way",
+            hint="score this shard again",
+        )
 
 
 def raise_different_ranks(parts: Sequence[ShardScores]) -> NoReturn:
@@ -340,5 +351,5 @@ def check_scored_alike(part: ShardScores, first: ShardScores, policies: Policies
     if part.qrels_digest != qrels_digest:
         raise InputError(
             f"{part.shard} was scored by other qrels than those given here",
-            hint="give score_shard, for all shards, and Scores.concat the same qrels, from the same file",
+            hint="give score_shard, for all shards, and Scores.concat the same qrels, read in the same way",
         )

@@ -21,7 +21,7 @@ from rankscope.data.sources import ReadOptions
 from rankscope.errors import InputError
 from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.file_state import changed_meanwhile, check_same, states_of
-from rankscope.io.shards import FileSeen, open_file
+from rankscope.io.shards import FileSeen, RowGroups, open_file
 from rankscope.light import LightRecord, asdict, field, replace
 
 MARK_BYTES = 1 << 16
@@ -161,7 +161,8 @@ def kept_name(options: ReadOptions, shard: Any) -> str:
     """Return what tells a shard from all others, and from what was in its place before."""
     how = asdict(options)
     if is_remote(shard.path):
-        return f"{type(shard).__name__} {shown_url(shard.path)} {shard.version} {how}"
+        rows = f" {shard.start} to {shard.end}" if isinstance(shard, RowGroups) else ""
+        return f"{type(shard).__name__} {shown_url(shard.path)}{rows} {shard.version} {how}"
     path = Path(shard.path).absolute()
     state = path.stat()  # programs can set the mtime, but not the ctime
     version = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"

@@ -32,7 +32,18 @@ from rankscope.io.regroup import (
     look_at,
     queries_in_turn,
 )
-from rankscope.io.shards import WholeFile, files_of, is_many, open_file, query_column, query_in, size_at
+from rankscope.io.remote import remote_file
+from rankscope.io.remote_parquet import RemoteTable
+from rankscope.io.shards import (
+    WholeFile,
+    files_of,
+    is_many,
+    open_file,
+    query_column,
+    query_in,
+    remote_roles,
+    size_at,
+)
 from rankscope.io.source import StoredFile, source_of
 from rankscope.io.table_check import row_group_sizes
 from rankscope.printable import counted
@@ -218,11 +229,16 @@ def table_sample(source: StoredFile, copy: Path) -> tuple[list[tuple[str, str]],
     from rankscope.io.table import RUN, find_roles
 
     started = time.perf_counter()
-    with source.open() as file:
-        n_rows = sum(row_group_sizes(file, name=source.name))
-        n_bytes = file.seek(0, 2)
-        file.seek(0)
-        table = pl.read_parquet(file, n_rows=SAMPLE_ROWS)
+    if source.remote is None:
+        with source.open() as file:
+            n_rows = sum(row_group_sizes(file, name=source.name))
+            n_bytes = file.seek(0, 2)
+            file.seek(0)
+            table = pl.read_parquet(file, n_rows=SAMPLE_ROWS)
+    else:
+        remote = RemoteTable(source.remote)
+        n_rows, n_bytes = remote.n_rows, source.remote.size
+        table = remote.read(list(remote_roles(remote).values()), 0, SAMPLE_ROWS)
     fetching = time.perf_counter() - started
     table.write_parquet(copy)
     roles = find_roles(table.columns, RUN, chosen=None, where=source.name)
@@ -289,6 +305,8 @@ def rows_in(files: Sequence[SizedFile], sample: RowSample | None) -> tuple[int |
 
 
 def rows_of_parquet(file: SizedFile) -> int:
+    if is_remote(file.path):
+        return RemoteTable(remote_file(file.path)).n_rows
     with source_of(file.path).open() as stream:
         return sum(row_group_sizes(stream, name=file.path))
 

@@ -33,7 +33,18 @@ from rankscope.io.memory import (
     TEXT_ROW_BYTES,
     RowsLook,
 )
-from rankscope.io.shards import ByteRange, RowGroups, TableParts, WholeFile, open_file, query_column, query_in, roles_of
+from rankscope.io.shards import (
+    ByteRange,
+    RowGroups,
+    TableParts,
+    WholeFile,
+    open_file,
+    query_column,
+    query_column_of,
+    query_in,
+    remote_roles,
+    roles_of,
+)
 from rankscope.native import kernel
 
 if TYPE_CHECKING:
@@ -45,6 +56,8 @@ if TYPE_CHECKING:
 
 N_PLACES = 32
 """At so many places of a file rows are looked at for queries that come back."""
+N_PLACES_ELSEWHERE = 4
+"""The same of a file that is not on this machine."""
 PLACE_BYTES = 1 << 16
 PLACE_ROWS = 2_000
 TABLE_GROWTH = 12
@@ -138,22 +151,32 @@ def look_at_head(source: StoredFile, size: int) -> RowsLook:
 
 
 def look_at_table(source: StoredFile, size: int, columns: Mapping[str, str] | None = None) -> RowsLook:
-    """Look at places of a Parquet file; of one that is not on this machine, at its number of rows alone."""
+    """Look at places of a Parquet file; of one that is not on this machine at few, as each has to be fetched."""
+    from rankscope.io.remote_parquet import RemoteTable
     from rankscope.io.table_check import row_group_sizes
 
-    with source.open() as file:
-        n_rows = sum(row_group_sizes(file, name=source.name))
-    if source.content is not None or source.remote is not None or not n_rows:
+    remote = None if source.remote is None else RemoteTable(source.remote)
+    if remote is None:
+        with source.open() as file:
+            n_rows = sum(row_group_sizes(file, name=source.name))
+    else:
+        n_rows = remote.n_rows
+    if source.content is not None or not n_rows:
         return RowsLook(format="parquet", n_bytes=size, n_rows=n_rows)
-    read, roles = query_column(source.name, columns), roles_of(source.name, columns)
-    step = max(PLACE_ROWS, n_rows // N_PLACES)
+    if remote is None:
+        read, roles = query_column(source.name, columns), roles_of(source.name, columns)
+        docs = ids_in(source.name, roles["doc"])
+    else:
+        read, roles = query_column_of(remote, columns), remote_roles(remote, columns)
+        docs = list(map(str, remote.read([roles["doc"]], 0, PLACE_ROWS).to_series()))
+    step = max(PLACE_ROWS, n_rows // (N_PLACES if remote is None else N_PLACES_ELSEWHERE))
     places = [list(map(str, read(place, PLACE_ROWS))) for place in range(0, n_rows, step)]
     rows_per_query, scattered = order_of(places, n_rows)
     return RowsLook(
         format="parquet",
         n_bytes=size,
         n_rows=n_rows,
-        row_bytes=TABLE_ROW_BYTES + long_id_bytes(places[0]) + long_id_bytes(ids_in(source.name, roles["doc"])),
+        row_bytes=TABLE_ROW_BYTES + long_id_bytes(places[0]) + long_id_bytes(docs),
         rank_bytes=RANK_BYTES if "rank" in roles else 0,
         rows_per_query=rows_per_query,
         scattered_query=scattered,

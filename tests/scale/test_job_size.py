@@ -117,9 +117,13 @@ def many_rows(form: str) -> bytes:
         rows = [("long" if i > 2_000 else f"s{i}", doc, score) for i, (_, doc, score) in enumerate(rows)]
     if "parquet" in form:
         stream = io.BytesIO()
+        rows = rows[: N_ROWS // 5] if "texts" in form else rows
         table = pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row")
         if "ranks" in form:
-            table = table.with_row_index("rank").cast({"rank": pl.Int64})
+            table = table.with_row_index("rank").cast({"rank": pl.Int64}).with_columns(tag=pl.lit("me"))
+        if "texts" in form:
+            texts = random.Random(4).randbytes(len(rows) * 150).hex()
+            table = table.with_columns(text=pl.Series([texts[i * 300 : i * 300 + 300] for i in range(len(rows))]))
         table.write_parquet(stream, row_group_size=250_000)
         return stream.getvalue()
     if form == "csv":
@@ -158,7 +162,8 @@ def evaluated(*arguments, environment) -> tuple[int, float, str]:
         "shuffled gz",
         "parquet",
         "shuffled parquet",
-        "parquet with ranks",
+        "parquet with ranks and tags",
+        "parquet with texts",
         "csv",
     ],
 )

@@ -74,8 +74,8 @@ class RowsLook(LightRecord, kw_only=True):
     n_rows: int = 0
     row_bytes: int = TABLE_ROW_BYTES
     """What a row of a table takes."""
-    rank_bytes: int = 0
-    """What a row of a table takes besides where all columns are read: its rank, where it has one."""
+    beside_bytes: int = 0
+    """What a row of a table takes besides where all columns of a run are read: its rank and its tag, if it has them."""
     rows_per_query: int = 0
     """How many rows of a query lie together, about; of the longest, where one is seen at several places."""
     scattered_query: str | None = None
@@ -108,7 +108,7 @@ class RowsLook(LightRecord, kw_only=True):
     @property
     def bytes_at_once(self) -> int:
         """What a process takes that reads all rows at once, about."""
-        return PROCESS_BYTES + self.bytes_taken() + self.n_rows * self.rank_bytes
+        return PROCESS_BYTES + self.bytes_taken() + self.n_rows * self.beside_bytes
 
 
 def memory_of(given: str | int, *, option: str = "memory") -> int:

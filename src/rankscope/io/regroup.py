@@ -62,7 +62,8 @@ PLACE_BYTES = 1 << 16
 PLACE_ROWS = 2_000
 TABLE_GROWTH = 12
 """How much larger the rows of Parquet become in memory, where they cannot be counted."""
-RANK_BYTES = 8
+BESIDE_BYTES = {"rank": 8, "tag": 16}
+"""What a row takes of the columns that are read only where all of it is read at once."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 AT_ONCE = 2
 """How many pieces of text are dealt out at a time."""
@@ -177,7 +178,7 @@ def look_at_table(source: StoredFile, size: int, columns: Mapping[str, str] | No
         n_bytes=size,
         n_rows=n_rows,
         row_bytes=TABLE_ROW_BYTES + long_id_bytes(places[0]) + long_id_bytes(docs),
-        rank_bytes=RANK_BYTES if "rank" in roles else 0,
+        beside_bytes=sum(BESIDE_BYTES.get(role, 0) for role in roles),
         rows_per_query=rows_per_query,
         scattered_query=scattered,
     )

@@ -21,6 +21,7 @@ from rankscope.analysis.job_size import first_that_returns, is_worth_a_cluster, 
 from rankscope.cli.main import main
 from rankscope.data import sharded as sources
 from rankscope.errors import InputError, OptionError
+from rankscope.io import regroup
 from rankscope.io.regroup import look_at_text, most_places_alone
 
 
@@ -319,6 +320,36 @@ def test_queries_that_are_longer_than_a_place_are_not_taken_for_as_long_as_what_
 )
 def test_queries_that_come_back(places, found):
     assert first_that_returns(places)[1] == found
+
+
+@pytest.mark.parametrize("ending", ["trec", "parquet", "trec.gz"])
+def test_a_query_that_goes_on_in_the_next_file_is_seen(ending, tmp_path, plain_environment):
+    """Its rows are in two parts then, so `evaluate` regroups all of them; the end of compressed text is not looked at."""
+    rows = [(f"q{q}", f"d{q}-{r}", 9.0 - r) for q in range(40) for r in range(9)]
+    folder = tmp_path / "cut"
+    folder.mkdir()
+    for part in range(4):
+        own = rows[part * 90 + (part == 2) * 4 : part * 90 + 90 + (part == 1) * 4]
+        if ending == "parquet":
+            pl.DataFrame(own, schema=["query", "doc", "score"], orient="row").write_parquet(folder / f"{part}.parquet")
+        else:
+            text = "".join(f"{query} Q0 {doc} 1 {score} me\n" for query, doc, score in own).encode()
+            (folder / f"{part}.{ending}").write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    job = size_of_job(str(folder))
+    assert job.scattered_query == (None if ending.endswith("gz") else "q20")
+    assert (job.scratch_bytes > 0) == (job.scattered_query is not None)
+    (tmp_path / "qrels.txt").write_text("q20 0 d20-1 1\n")
+    code, _, warned = evaluated(tmp_path / "qrels.txt", folder, environment=plain_environment)
+    assert code == 0
+    assert "(those of 'q20' do not), so they were regrouped" in warned
+
+
+def test_of_many_files_some_are_looked_at_from_their_ends(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(regroup, "edge_query", lambda path, *_, **__: asked.append(path) or path)
+    assert regroup.query_across([str(i) for i in range(1000)]) is None
+    assert len(asked) <= 2 * regroup.N_PLACES
+    assert regroup.query_across(["a"]) is regroup.query_across([]) is None
 
 
 def test_when_a_cluster_pays():

@@ -31,6 +31,7 @@ from rankscope.io.regroup import (
     first_that_returns,
     look_at,
     queries_in_turn,
+    query_across,
 )
 from rankscope.io.remote import remote_file
 from rankscope.io.remote_parquet import RemoteTable
@@ -149,6 +150,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     n_rows, is_exact = rows_in(files, sample)
     seen = [sample.queries, *places_in(files, largest.path, sample.n_stored)] if sample else places_in(files)
     n_seen, scattered = first_that_returns(seen)
+    scattered = scattered or query_across([file.path for file in files])
     in_parts, allowed = how_in_parts(paths, limit)
     needed, refused = memory_for(run, allowed) if in_parts else (memory_at_once(largest), "")
     needed = None if needed is None else needed + client_bytes(largest.path)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -38,6 +38,7 @@ from rankscope.io.shards import (
     RowGroups,
     TableParts,
     WholeFile,
+    is_parquet,
     open_file,
     query_column,
     query_column_of,
@@ -45,6 +46,8 @@ from rankscope.io.shards import (
     remote_roles,
     roles_of,
 )
+from rankscope.io.text import is_plain
+from rankscope.light import replace
 from rankscope.native import kernel
 
 if TYPE_CHECKING:
@@ -217,6 +220,8 @@ def bytes_of_shards(
         n_rows: int = largest.size // ROW_BYTES
         return ASIDE_BYTES + n_rows * TEXT_ROW_BYTES
     look = look_at(source_of(largest.path), format_name=format_name, columns=columns)
+    if look.scattered_query is None:
+        look = replace(look, scattered_query=query_across([shard.path for shard in shards], columns))
     share = 1.0
     if isinstance(largest, ByteRange):
         share = largest.size / look.n_bytes
@@ -226,6 +231,39 @@ def bytes_of_shards(
         share = min(1.0, room / 2 / look.n_bytes)
         return look.bytes_in_turn(share) + min(look.n_bytes, room * 3 // 4 + DECOMPRESSING_BYTES)
     return look.bytes_in_turn(share, is_alone=len(shards) == 1 and share >= 1)
+
+
+def query_across(paths: Iterable[str], columns: Mapping[str, str] | None = None) -> str | None:
+    """Return a query that goes on from one file to the next, so that its rows do not lie together.
+
+    Of many files some are looked at, and only plain ones on this machine, whose ends can be seen.
+    """
+    files = [path for path in dict.fromkeys(paths) if not is_remote(path)]
+    pairs = list(pairwise(files))
+    for before, after in pairs[:: -(-len(pairs) // N_PLACES) or 1]:
+        query = edge_query(before, columns, is_last=True)
+        if query is not None and query == edge_query(after, columns, is_last=False):
+            return query
+    return None
+
+
+def edge_query(path: str, columns: Mapping[str, str] | None, *, is_last: bool) -> str | None:
+    """Return the query of the first or the last row of a file; None where that cannot be seen."""
+    from rankscope.io.table_check import row_group_sizes
+
+    if is_plain(path, "run"):
+        with open_file(path) as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - PLACE_BYTES) if is_last else 0)
+            lines = file.read(PLACE_BYTES).removeprefix(BYTE_ORDER_MARK).split(b"\n")
+        found = filter(None, map(query_in, reversed(lines) if is_last else lines))
+        return next((query.decode("utf-8", "surrogateescape") for query in found), None)
+    if not is_parquet(path):
+        return None
+    with open_file(path) as file:
+        n_rows = sum(row_group_sizes(file, name=path))
+    column = query_column(path, columns)(max(0, n_rows - 1) if is_last else 0, 1)
+    return None if column.null_count() == len(column) else str(column[0])
 
 
 def most_held(head: bytes, free: int, *, format_name: str | None = None) -> int | None:

@@ -21,7 +21,7 @@ from rankscope.analysis.job_size import first_that_returns, is_worth_a_cluster, 
 from rankscope.cli.main import main
 from rankscope.data import sharded as sources
 from rankscope.errors import InputError, OptionError
-from rankscope.io import regroup
+from rankscope.io import memory, regroup
 from rankscope.io.regroup import look_at_text, most_places_alone
 
 
@@ -144,9 +144,9 @@ print(open("/proc/self/status").read())
 """
 
 
-def evaluated(*arguments, environment) -> tuple[int, float, str]:
+def evaluated(*arguments, environment, script=EVALUATE) -> tuple[int, float, str]:
     """Return the exit code, the largest memory of the whole process in bytes, and what it warns of."""
-    command = [sys.executable, "-c", EVALUATE, *map(str, arguments)]
+    command = [sys.executable, "-c", script, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     peak = int(re.search(r"VmHWM:\s+(\d+)", done.stdout)[1]) * 1024
     return int(re.search(r"code (\d+)", done.stdout)[1]), peak, done.stderr
@@ -185,6 +185,37 @@ def test_the_memory_said_is_what_the_process_takes(form, write_file, plain_envir
         assert (foretold is not None) == (bool(given) and said > 1.1 * (64 << 20))
         if foretold:
             assert float(foretold[1]) * 2**20 == pytest.approx(said, rel=0.1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say it so")
+@pytest.mark.parametrize("form", ["text", "parquet"])
+def test_what_keeping_a_run_in_a_store_takes_is_said(form, write_file, plain_environment, tmp_path):
+    """A store takes whole runs, so that each row has texts of its own for the while."""
+    path = write_file(many_rows(form), "run")
+    qrels = write_file("".join(f"q{q} 0 D{q * 991} 1\n" for q in range(1500)), "qrels.txt")
+    script = EVALUATE.replace('"--no-store"', f'"--store", {str(tmp_path / "new.db")!r}')
+    code, taken, warned = evaluated(qrels, path, environment=plain_environment, script=script)
+    assert code == 0
+    assert "stored: run" in warned
+    job = size_of_job(str(path))
+    assert 0.7 * taken <= job.memory_stored <= 1.5 * taken, (job.memory_stored / 2**20, taken / 2**20)
+    assert "--no-store does not" in sentences(job)["a store"]
+
+
+def test_a_store_that_nobody_asked_for_does_not_take_the_memory(write_file, monkeypatch, capsys, tmp_path):
+    path = write_file("".join(lines(3_000)), "run")
+    qrels = write_file("q1 0 d1-1 1\n", "qrels.txt")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".rankscope").mkdir()
+    with rs.open_store(tmp_path, create=True):
+        pass
+    monkeypatch.setattr(memory, "free_memory", lambda: 10 << 20)
+    assert main(["evaluate", str(qrels), str(path)]) == 0
+    assert re.search(r"not stored: a store takes whole runs, .* of memory; 10 MB are free", capsys.readouterr().err)
+    assert main(["evaluate", str(qrels), str(path), "--store", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "warning: a store takes whole runs" in said
+    assert "stored: run" in said
 
 
 def test_files_that_cannot_be_cut_are_refused_before_the_work(write_file, capsys):

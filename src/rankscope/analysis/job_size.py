@@ -62,6 +62,9 @@ ROWS_FOR_A_CLUSTER = 10**10
 SECONDS_FOR_A_CLUSTER = 120
 """Where fetching files over one link takes longer than this, machines near the files are worth their trouble."""
 
+STORE_SHARE = 1.5
+"""Where keeping a run takes so many times what evaluating it takes, that is said."""
+
 Kind = Literal["trec", "compressed trec", "parquet", "other"]
 KIND_WORDS: dict[Kind, str] = {
     "trec": "TREC text",
@@ -99,6 +102,8 @@ class JobSize(Record, kw_only=True):
     """The memory that it may take, where one was given."""
     memory_needed: int | None
     """What the process that evaluates it takes, about, with some ten thousand judgments; None where it is refused."""
+    memory_stored: int | None
+    """What that process takes, about, where the run is kept in a store; None where it is not, as memory is given."""
     refused: str
     """Why it is refused with so much memory; nothing where it is not."""
     in_parts: str
@@ -176,6 +181,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
         free_memory=free_memory(),
         memory=limit,
         memory_needed=needed,
+        memory_stored=None if limit is not None or needed is None else needed + stored_bytes(largest, n_bytes),
         refused=refused,
         in_parts=in_parts,
         scratch_bytes=sum(map(scratch_of, files)) if scattered is not None and in_parts else 0,
@@ -359,6 +365,11 @@ def memory_at_once(file: SizedFile) -> int:
     return look_at(source_of(file.path)).bytes_at_once if file.size else PROCESS_BYTES
 
 
+def stored_bytes(file: SizedFile, n_bytes: int) -> int:
+    """Return what it takes besides to keep a run of so many bytes in a store, by what its largest file takes."""
+    return look_at(source_of(file.path)).bytes_to_store * n_bytes // file.size if file.size else 0
+
+
 def memory_for(run: str, allowed: int | None) -> tuple[int | None, str]:
     """Return what a process takes that reads a run in parts, about; or why it is refused."""
     plan = ShardPlan(memory=allowed)
@@ -411,6 +422,11 @@ def words_on(job: JobSize) -> Iterator[tuple[str, str]]:
     yield "what happens", happening(job)
     yield "time", time_of(job)
     yield "memory", memory_of_job(job)
+    if job.memory_stored is not None and job.memory_stored > STORE_SHARE * (job.memory_needed or 0):
+        yield (
+            "a store",
+            f"keeping the run in one takes about {in_words(job.memory_stored)} of memory; --no-store does not",
+        )
     if job.scattered_query is not None and job.in_parts:
         room = "" if job.scratch_free > job.scratch_bytes else ": too little, set TMPDIR to another folder"
         free = f"{in_words(job.scratch_free)} are free there{room}"

@@ -59,6 +59,8 @@ ROW_BYTES = 36
 """What a row of TREC text has on average, where that is not known."""
 TEXT_ROW_BYTES = 250
 """What a row takes with texts of its own for query and doc."""
+STORED_ROW_BYTES = {"trec": 180, "parquet": 330}
+"""What a row takes besides while a run is kept in a store, by its format: texts of its own, and columns of them."""
 GROWTH = 6
 """How much larger compressed text becomes, where that is not known."""
 WHOLE_TIMES = {"json": 8, "csv": 7, "tsv": 7, "jsonl": 3, "arrow": 2}
@@ -104,6 +106,11 @@ class RowsLook(LightRecord, kw_only=True):
         stays = taken - TABLES_BYTES if is_table else round(self.n_bytes * share)
         dealt_out = REGROUPED_BYTES if is_table and self.scattered_query is not None else 0
         return ASIDE_BYTES + taken + min(STAYS_BYTES, stays) + dealt_out
+
+    @property
+    def bytes_to_store(self) -> int:
+        """What rows take besides while they are kept in a store; other formats have such texts in any case."""
+        return self.n_rows * STORED_ROW_BYTES.get(self.format, 0)
 
     @property
     def bytes_at_once(self) -> int:

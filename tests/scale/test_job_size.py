@@ -318,6 +318,24 @@ def test_memory_must_be_an_amount(write_file):
         size_of_job(str(write_file("q1 Q0 d1 1 2 me\n", "run.trec")), memory="lots")
 
 
+def test_memory_of_the_command_is_named_as_it_was_given(write_file, capsys):
+    assert main(["doctor", "--size", str(write_file("q1 Q0 d1 1 2 me\n", "run.trec")), "--memory", "1MB"]) == 2
+    error = capsys.readouterr().err
+    assert "--memory 1MB is too little" in error
+    assert "for example --memory 512MB" in error
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(0, False), (1000, False), (3 << 20, True)],
+    ids=["as given", "the same in words", "a little more"],
+)
+def test_more_memory_than_is_given_is_said_where_it_can_be_seen(write_file, more, said):
+    job = size_of_job(str(write_file("q1 Q0 d1 1 2 me\n", "run.trec")), memory="128MB")
+    words = sentences(msgspec.structs.replace(job, memory_needed=(128 << 20) + more))["memory"]
+    assert ("a little more than is given" in words) == said
+
+
 @pytest.mark.parametrize(
     ("places", "most"),
     [

@@ -473,7 +473,8 @@ def memory_of_job(job: JobSize) -> str:
     beside = "and what its judged queries take where they are millions"
     if job.memory:
         more = job.memory_needed / job.memory
-        compared = ", a little more than is given" if more > 1 else ""
+        is_seen = more > 1 and in_words(job.memory_needed) != in_words(job.memory)
+        compared = ", a little more than is given" if is_seen else ""
         compared = ", more than is given: parts of it cannot be smaller" if more > MORE_BY else compared
         return f"{needed}{compared}, {beside}"
     mapped = ""

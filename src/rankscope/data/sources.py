@@ -326,7 +326,9 @@ def file_source(data: Any, options: ReadOptions | None = None, *, kind: str = "r
     """Return a path or open file, of which the rest is read, as a source; None for data in memory."""
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
-        if kind == "run" and (not WILD.isdisjoint(path) or path.endswith("/") or os.path.isdir(path)):  # noqa: PTH112 (pathlib takes long to load)
+        is_bucket = is_remote(path) and "/" not in path.partition("://")[2]
+        is_folder = is_bucket or path.endswith("/") or os.path.isdir(path)  # noqa: PTH112 (pathlib takes long to load)
+        if kind == "run" and (is_folder or not WILD.isdisjoint(path)):
             return many_files(path, options)
         return FileSource(path, options, kind=kind)
     if not is_file_object(data):

@@ -169,7 +169,7 @@ def remote_files(path: str) -> dict[str, RemoteFile]:
         if file.url.rpartition("/")[2][:1] not in "._" and not file.url.endswith(".queries.json")
     ]
     if not is_pattern(path):
-        found = [file for file in found if "/" not in file.url.removeprefix(path)]
+        found = [file for file in found if "/" not in file.url.removeprefix(path.rstrip("/") + "/")]
     if not found:
         raise InputError(
             f"there is no file of a run right below {path}", hint=f"{path.rstrip('/')}/** stands for files at any depth"

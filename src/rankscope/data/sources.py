@@ -213,7 +213,9 @@ class FileSource:
         from rankscope.io.read import read_columns
         from rankscope.io.table import RUN
 
-        return read_columns(self.stored, RUN, **vars(self.options))
+        stored = self.stored
+        with self.staying_the_same():
+            return read_columns(stored, RUN, **vars(self.options))
 
     @cached_property
     def by_column(self) -> TableSource | None:

@@ -10,7 +10,7 @@ from rankscope.errors import OptionError, UnfinishedError
 from rankscope.executors.tasks import TaskFailure, failure_of, outcome, pickled
 
 NEW_POOL = "make a new pool, or give workers=N, which replaces processes that are lost"
-SPAWNED = 'ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")), or workers=2 in place of on'
+SPAWNED = 'give ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")), or workers=2 in place of on'
 
 
 class PoolExecutor:

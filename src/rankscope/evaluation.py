@@ -111,8 +111,8 @@ class EvaluateRequest(LightRecord, kw_only=True):
 
     def __post_init__(self) -> None:
         values = asdict(self)
-        measures = values.pop("measures")
-        del values["optional"], values["progress"]
+        measures, progress = values.pop("measures"), values.pop("progress")
+        del values["optional"]
         if not isinstance(measures, tuple) or not measures or not all(isinstance(each, Measure) for each in measures):
             raise OptionError(
                 f"measures is {measures!r}, but it must be a tuple of measures",
@@ -120,6 +120,11 @@ class EvaluateRequest(LightRecord, kw_only=True):
             )
         check_options(types_of(self), values)
         check_at_least(1, threads=self.threads, workers=self.workers)
+        if self.keep is not None and not isinstance(self.keep, str | os.PathLike):
+            raise OptionError(f"keep is {self.keep!r}, but it must be the path of a folder")
+        if progress is not None and not callable(progress):
+            hint = "for example progress=print, which is given a state"
+            raise OptionError(f"progress is {progress!r}, but it must be a function", hint=hint)
         if self.unjudged_queries not in UNJUDGED_QUERIES:
             message = f"unjudged_queries = {self.unjudged_queries!r} is not one of {', '.join(UNJUDGED_QUERIES)}"
             raise OptionError(message, hint=did_you_mean(self.unjudged_queries, UNJUDGED_QUERIES))
@@ -382,10 +387,6 @@ def planned(run: Run, request: EvaluateRequest) -> Run:
     from rankscope.data.sharded import ShardPlan, planned_run
     from rankscope.io.memory import memory_of
 
-    if request.progress is not None and not callable(request.progress):
-        raise OptionError(
-            f"progress = {request.progress!r} is no function", hint="for example progress=print, which is given a state"
-        )
     if not is_asked:
         return planned_run(run, None, progress=request.progress)
     plan = ShardPlan(

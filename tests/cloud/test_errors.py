@@ -201,3 +201,22 @@ def test_azure_says_what_it_needs(bucket, monkeypatch, tmp_path):
     with pytest.raises(rs.RankscopeError, match=r"az://runs/a\.run: there are no credentials") as error:
         remote_file("az://runs/a.run")
     assert "AZURE_STORAGE_ACCOUNT_NAME" in error.value.hint
+
+
+@pytest.mark.parametrize("how", [{}, {"memory": "100MB"}], ids=str)
+@pytest.mark.parametrize("scheme", ["s3", "https"])
+def test_an_address_with_one_slash_is_one_that_was_meant(how, scheme):
+    with pytest.raises(rs.InputError, match=f"{scheme}:/rankings/bm25.run ") as raised:
+        rs.evaluate({"q": {"d": 1}}, f"{scheme}:/rankings/bm25.run", **how)
+    assert raised.value.hint == f"did you mean {scheme}://rankings/bm25.run?"
+
+
+@pytest.mark.parametrize("run", ["s3://rankings", "s3://rankings/"])
+def test_a_bucket_as_a_run_is_the_files_right_below_it(bucket, run):
+    bucket.put("deep/part-1.trec", "q Q0 d 1 1.5 me\n")
+    with pytest.raises(rs.InputError, match=f"there is no file of a run right below {run}") as raised:
+        rs.evaluate({"q": {"d": 1}}, run)
+    assert raised.value.hint == "s3://rankings/** stands for files at any depth"
+    bucket.put("part-1.trec", "q Q0 d 1 1.5 me\n")
+    [scores] = rs.evaluate({"q": {"d": 1}}, run, "RR").runs
+    assert (scores.name, scores.values.tolist()) == ("rankings", [[1.0]])

@@ -126,7 +126,7 @@ def test_lists_of_a_prefix_and_of_patterns(bucket):
         names("s3://rankings/run/part-*.csv")
     with pytest.raises(rs.InputError, match="there is nothing below s3://rankings/other/") as raised:
         names("s3://rankings/other/")
-    assert raised.value.hint == "nothing lies below s3://rankings/other/; check the path"
+    assert raised.value.hint == "below s3://rankings/ there are run, runs.txt"
     with pytest.raises(rs.InputError, match="there is nothing below s3://rankings/rnu/") as raised:
         names("s3://rankings/rnu/")
     assert raised.value.hint == "did you mean run?"

@@ -335,3 +335,20 @@ def test_a_certificate_that_is_not_valid(secure_server):
     with pytest.raises(rs.InputError, match="the certificate or encryption of the server is not valid: self") as error:
         remote_bytes(f"{secure_server}x")
     assert "SSL_CERT_FILE" in error.value.hint
+
+
+@pytest.mark.parametrize(("answer", "n_shards"), [(files_in_parts, 4), (files_as_a_whole, 1)])
+def test_parquet_is_cut_where_the_server_sends_parts(answer, n_shards, tmp_path, monkeypatch):
+    """Where it sends the whole file in any case, each part would fetch all of it."""
+    monkeypatch.setattr(remote, "HEAD_BYTES", 600)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bm25.run").write_bytes(FILES["/bm25.run"])
+    rs.load_run("bm25.run").to_polars().write_parquet("bm25.parquet", row_group_size=30)
+    monkeypatch.setitem(FILES, "/bm25.parquet", (tmp_path / "bm25.parquet").read_bytes())
+    with Loopback(answer) as server:
+        url = f"{server.url.rstrip('/')}/bm25.parquet"
+        shards = rs.shards_of(url, n=6)
+        parts = [rs.score_shard(demo_file("qrels.txt"), shard, "RR") for shard in shards]
+    assert len(shards) == n_shards
+    here = rs.evaluate(demo_file("qrels.txt"), "bm25.parquet", "RR")
+    assert rs.Scores.concat(parts, demo_file("qrels.txt")).runs[0].values.tobytes() == here.runs[0].values.tobytes()

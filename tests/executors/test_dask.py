@@ -274,6 +274,34 @@ def test_a_killed_scheduler_is_said_and_the_job_goes_on_with_another(started, tm
     assert len(list((tmp_path / "marks").iterdir())) == 8 - n_kept
 
 
+LOST = [
+    distributed.client.FutureCancelledError("outcome-1", "scheduler-connection-lost"),
+    distributed.comm.CommClosedError("ConnectionPool closing."),
+    RuntimeError("ConnectionPool is closed"),
+]
+
+
+@pytest.mark.parametrize("error", LOST, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("asked", ["result", "nthreads", "run"])
+def test_whatever_dask_raises_a_lost_scheduler_is_said(error, asked, client, executor, monkeypatch):
+    """It may be lost before any question: a future that was done is cancelled when its result is asked for."""
+
+    def lost(*_, **__):
+        monkeypatch.setattr(client, "status", "connecting")
+        raise error
+
+    monkeypatch.setattr(distributed.Future if asked == "result" else client, asked, lost)
+    ask = {
+        "result": lambda: results(executor, tasks.square),
+        "nthreads": lambda: executor.n_workers,
+        "run": lambda: executor.everywhere(os.getpid),
+    }
+    with pytest.raises(UnfinishedError, match="the scheduler of Dask is gone") as refused:
+        ask[asked]()
+    assert "start the scheduler again" in refused.value.hint
+    assert "keep=FOLDER" in refused.value.hint
+
+
 @pytest.mark.slow
 def test_workers_of_another_version_are_refused(started, tmp_path):
     """The first folder that Python looks into says that Rankscope is of version 9.9 there."""

@@ -243,6 +243,19 @@ def test_a_worker_that_cannot_be_reached_is_not_one_without_rankscope(answer, ki
         check_workers(Asked())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_a_pool_that_forks_is_refused_with_one_that_does_not():
+    """Polars has threads that a forked process lacks (https://docs.pola.rs/user-guide/misc/multiprocessing)."""
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool,
+        pytest.raises(OptionError, match="forked") as refused,
+        executor_from(pool),
+    ):
+        pass
+    assert 'ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))' in refused.value.hint
+    assert "workers=2" in refused.value.hint
+
+
 def test_places_that_nobody_knows_are_refused():
     with pytest.raises(OptionError, match="nothing is known of 'spark://x'"), executor_from("spark://x"):
         pass

@@ -449,9 +449,15 @@ def test_an_option_of_the_command_is_named_as_it_was_given(files, capsys, size, 
     assert "for example --memory 512MB" in error
 
 
-def test_progress_must_be_a_function(files):
-    with pytest.raises(rs.OptionError, match="progress = True is no function"):
-        rs.evaluate(*files, memory="256MB", progress=True)
+@pytest.mark.parametrize("how", [{}, {"memory": "256MB"}], ids=["at once", "in parts"])
+@pytest.mark.parametrize("option", [{"progress": True}, {"progress": 3}, {"keep": 5}, {"keep": b"kept"}], ids=str)
+@pytest.mark.parametrize("call", [rs.evaluate, rs.compare])
+def test_how_is_checked_as_other_options_are(files, call, option, how):
+    qrels, run = files
+    [(name, value)] = option.items()
+    kind = "a function" if name == "progress" else "the path of a folder"
+    with pytest.raises(rs.OptionError, match=f"{name} is {value!r}, but it must be {kind}"):
+        call(qrels, {"a": run, "b": run}, **option, **how)
 
 
 def test_a_plain_evaluation_loads_nothing_of_this(files):

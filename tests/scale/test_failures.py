@@ -639,6 +639,23 @@ def test_a_file_that_is_rewritten_while_it_is_read_at_once_is_refused(tmp_path, 
         rs.evaluate(QRELS, run, "AP")
 
 
+def test_parquet_that_is_cut_off_while_it_is_read_at_once_is_said(tmp_path, monkeypatch):
+    """What reads it finds damage then, which is not what is wrong with it."""
+    from rankscope.io import polars_file
+
+    path = tmp_path / "r.parquet"
+    frame().write_parquet(path)
+    find_roles = polars_file.find_roles
+
+    def cut_off(*args, **options):
+        os.truncate(path, 100)
+        return find_roles(*args, **options)
+
+    monkeypatch.setattr(polars_file, "find_roles", cut_off)
+    with pytest.raises(rs.InputError, match=r"r\.parquet was changed while it was read"):
+        rs.evaluate(QRELS, path, "AP")
+
+
 @pytest.mark.parametrize("how", [{}, {"memory": "256MB"}])
 def test_the_digest_of_a_file_that_was_rewritten_since_is_refused(whole, how):
     found = rs.evaluate(QRELS, whole, "AP", **how)

@@ -21,6 +21,7 @@ from rankscope.analysis.job_size import first_that_returns, is_worth_a_cluster, 
 from rankscope.cli.main import main
 from rankscope.data import sharded as sources
 from rankscope.errors import InputError, OptionError
+from rankscope.io import memory, regroup
 from rankscope.io.regroup import look_at_text, most_places_alone
 
 
@@ -117,9 +118,13 @@ def many_rows(form: str) -> bytes:
         rows = [("long" if i > 2_000 else f"s{i}", doc, score) for i, (_, doc, score) in enumerate(rows)]
     if "parquet" in form:
         stream = io.BytesIO()
+        rows = rows[: N_ROWS // 5] if "texts" in form else rows
         table = pl.DataFrame(rows, schema=["query", "doc", "score"], orient="row")
         if "ranks" in form:
-            table = table.with_row_index("rank").cast({"rank": pl.Int64})
+            table = table.with_row_index("rank").cast({"rank": pl.Int64}).with_columns(tag=pl.lit("me"))
+        if "texts" in form:
+            texts = random.Random(4).randbytes(len(rows) * 150).hex()
+            table = table.with_columns(text=pl.Series([texts[i * 300 : i * 300 + 300] for i in range(len(rows))]))
         table.write_parquet(stream, row_group_size=250_000)
         return stream.getvalue()
     if form == "csv":
@@ -139,9 +144,9 @@ print(open("/proc/self/status").read())
 """
 
 
-def evaluated(*arguments, environment) -> tuple[int, float, str]:
+def evaluated(*arguments, environment, script=EVALUATE) -> tuple[int, float, str]:
     """Return the exit code, the largest memory of the whole process in bytes, and what it warns of."""
-    command = [sys.executable, "-c", EVALUATE, *map(str, arguments)]
+    command = [sys.executable, "-c", script, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     peak = int(re.search(r"VmHWM:\s+(\d+)", done.stdout)[1]) * 1024
     return int(re.search(r"code (\d+)", done.stdout)[1]), peak, done.stderr
@@ -158,7 +163,8 @@ def evaluated(*arguments, environment) -> tuple[int, float, str]:
         "shuffled gz",
         "parquet",
         "shuffled parquet",
-        "parquet with ranks",
+        "parquet with ranks and tags",
+        "parquet with texts",
         "csv",
     ],
 )
@@ -179,6 +185,37 @@ def test_the_memory_said_is_what_the_process_takes(form, write_file, plain_envir
         assert (foretold is not None) == (bool(given) and said > 1.1 * (64 << 20))
         if foretold:
             assert float(foretold[1]) * 2**20 == pytest.approx(said, rel=0.1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say it so")
+@pytest.mark.parametrize("form", ["text", "parquet"])
+def test_what_keeping_a_run_in_a_store_takes_is_said(form, write_file, plain_environment, tmp_path):
+    """A store takes whole runs, so that each row has texts of its own for the while."""
+    path = write_file(many_rows(form), "run")
+    qrels = write_file("".join(f"q{q} 0 D{q * 991} 1\n" for q in range(1500)), "qrels.txt")
+    script = EVALUATE.replace('"--no-store"', f'"--store", {str(tmp_path / "new.db")!r}')
+    code, taken, warned = evaluated(qrels, path, environment=plain_environment, script=script)
+    assert code == 0
+    assert "stored: run" in warned
+    job = size_of_job(str(path))
+    assert 0.7 * taken <= job.memory_stored <= 1.5 * taken, (job.memory_stored / 2**20, taken / 2**20)
+    assert "--no-store does not" in sentences(job)["a store"]
+
+
+def test_a_store_that_nobody_asked_for_does_not_take_the_memory(write_file, monkeypatch, capsys, tmp_path):
+    path = write_file("".join(lines(3_000)), "run")
+    qrels = write_file("q1 0 d1-1 1\n", "qrels.txt")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".rankscope").mkdir()
+    with rs.open_store(tmp_path, create=True):
+        pass
+    monkeypatch.setattr(memory, "free_memory", lambda: 10 << 20)
+    assert main(["evaluate", str(qrels), str(path)]) == 0
+    assert re.search(r"not stored: a store takes whole runs, .* of memory; 10 MB are free", capsys.readouterr().err)
+    assert main(["evaluate", str(qrels), str(path), "--store", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "warning: a store takes whole runs" in said
+    assert "stored: run" in said
 
 
 def test_files_that_cannot_be_cut_are_refused_before_the_work(write_file, capsys):
@@ -281,6 +318,24 @@ def test_memory_must_be_an_amount(write_file):
         size_of_job(str(write_file("q1 Q0 d1 1 2 me\n", "run.trec")), memory="lots")
 
 
+def test_memory_of_the_command_is_named_as_it_was_given(write_file, capsys):
+    assert main(["doctor", "--size", str(write_file("q1 Q0 d1 1 2 me\n", "run.trec")), "--memory", "1MB"]) == 2
+    error = capsys.readouterr().err
+    assert "--memory 1MB is too little" in error
+    assert "for example --memory 512MB" in error
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(0, False), (1000, False), (3 << 20, True)],
+    ids=["as given", "the same in words", "a little more"],
+)
+def test_more_memory_than_is_given_is_said_where_it_can_be_seen(write_file, more, said):
+    job = size_of_job(str(write_file("q1 Q0 d1 1 2 me\n", "run.trec")), memory="128MB")
+    words = sentences(msgspec.structs.replace(job, memory_needed=(128 << 20) + more))["memory"]
+    assert ("a little more than is given" in words) == said
+
+
 @pytest.mark.parametrize(
     ("places", "most"),
     [
@@ -314,6 +369,36 @@ def test_queries_that_are_longer_than_a_place_are_not_taken_for_as_long_as_what_
 )
 def test_queries_that_come_back(places, found):
     assert first_that_returns(places)[1] == found
+
+
+@pytest.mark.parametrize("ending", ["trec", "parquet", "trec.gz"])
+def test_a_query_that_goes_on_in_the_next_file_is_seen(ending, tmp_path, plain_environment):
+    """Its rows are in two parts then, so `evaluate` regroups all of them; the end of compressed text is not looked at."""
+    rows = [(f"q{q}", f"d{q}-{r}", 9.0 - r) for q in range(40) for r in range(9)]
+    folder = tmp_path / "cut"
+    folder.mkdir()
+    for part in range(4):
+        own = rows[part * 90 + (part == 2) * 4 : part * 90 + 90 + (part == 1) * 4]
+        if ending == "parquet":
+            pl.DataFrame(own, schema=["query", "doc", "score"], orient="row").write_parquet(folder / f"{part}.parquet")
+        else:
+            text = "".join(f"{query} Q0 {doc} 1 {score} me\n" for query, doc, score in own).encode()
+            (folder / f"{part}.{ending}").write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    job = size_of_job(str(folder))
+    assert job.scattered_query == (None if ending.endswith("gz") else "q20")
+    assert (job.scratch_bytes > 0) == (job.scattered_query is not None)
+    (tmp_path / "qrels.txt").write_text("q20 0 d20-1 1\n")
+    code, _, warned = evaluated(tmp_path / "qrels.txt", folder, environment=plain_environment)
+    assert code == 0
+    assert "(those of 'q20' do not), so they were regrouped" in warned
+
+
+def test_of_many_files_some_are_looked_at_from_their_ends(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(regroup, "edge_query", lambda path, *_, **__: asked.append(path) or path)
+    assert regroup.query_across([str(i) for i in range(1000)]) is None
+    assert len(asked) <= 2 * regroup.N_PLACES
+    assert regroup.query_across(["a"]) is regroup.query_across([]) is None
 
 
 def test_when_a_cluster_pays():

@@ -1,5 +1,6 @@
 """Stored runs that are scored some queries at a time: the same bits as at once."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -64,3 +65,16 @@ def test_rescore_takes_memory(path, capsys, monkeypatch):
     assert texts[0] == texts[1]
     assert main(["rescore", "--store", path, "--memory", "little"]) == 2
     assert "no amount of memory" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say how much memory is taken")
+def test_rescore_warns_where_it_takes_more_memory_than_is_given(tmp_path, plain_environment):
+    """A run of a store is decompressed as a whole, and some of its queries are scored at a time."""
+    lists = {f"q{q}": [f"doc-{q}-{r}" for r in range(100)] for q in range(5_000)}
+    with rs.open_store(tmp_path / "store.db", create=True) as store:
+        fill(store)
+        store.runs.add(rs.Run(lists), run_facts("other", 9))
+    command = [sys.executable, "-m", "rankscope", "rescore", "--store", str(tmp_path / "store.db"), "--memory"]
+    for memory, is_warned in (("64MB", True), ("2GB", False)):
+        done = subprocess.run([*command, memory], capture_output=True, text=True, check=True, env=plain_environment)
+        assert ("more memory will be taken than the 64 MB that are given" in done.stderr) == is_warned

@@ -31,8 +31,20 @@ from rankscope.io.regroup import (
     first_that_returns,
     look_at,
     queries_in_turn,
+    query_across,
 )
-from rankscope.io.shards import WholeFile, files_of, is_many, open_file, query_column, query_in, size_at
+from rankscope.io.remote import remote_file
+from rankscope.io.remote_parquet import RemoteTable
+from rankscope.io.shards import (
+    WholeFile,
+    files_of,
+    is_many,
+    open_file,
+    query_column,
+    query_in,
+    remote_roles,
+    size_at,
+)
 from rankscope.io.source import StoredFile, source_of
 from rankscope.io.table_check import row_group_sizes
 from rankscope.printable import counted
@@ -49,6 +61,9 @@ ROWS_FOR_A_CLUSTER = 10**10
 """From so many rows on, several machines are worth their trouble even where the files are local."""
 SECONDS_FOR_A_CLUSTER = 120
 """Where fetching files over one link takes longer than this, machines near the files are worth their trouble."""
+
+STORE_SHARE = 1.5
+"""Where keeping a run takes so many times what evaluating it takes, that is said."""
 
 Kind = Literal["trec", "compressed trec", "parquet", "other"]
 KIND_WORDS: dict[Kind, str] = {
@@ -87,6 +102,8 @@ class JobSize(Record, kw_only=True):
     """The memory that it may take, where one was given."""
     memory_needed: int | None
     """What the process that evaluates it takes, about, with some ten thousand judgments; None where it is refused."""
+    memory_stored: int | None
+    """What that process takes, about, where the run is kept in a store; None where it is not, as memory is given."""
     refused: str
     """Why it is refused with so much memory; nothing where it is not."""
     in_parts: str
@@ -138,6 +155,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     n_rows, is_exact = rows_in(files, sample)
     seen = [sample.queries, *places_in(files, largest.path, sample.n_stored)] if sample else places_in(files)
     n_seen, scattered = first_that_returns(seen)
+    scattered = scattered or query_across([file.path for file in files])
     in_parts, allowed = how_in_parts(paths, limit)
     needed, refused = memory_for(run, allowed) if in_parts else (memory_at_once(largest), "")
     needed = None if needed is None else needed + client_bytes(largest.path)
@@ -163,6 +181,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
         free_memory=free_memory(),
         memory=limit,
         memory_needed=needed,
+        memory_stored=None if limit is not None or needed is None else needed + stored_bytes(largest, n_bytes),
         refused=refused,
         in_parts=in_parts,
         scratch_bytes=sum(map(scratch_of, files)) if scattered is not None and in_parts else 0,
@@ -218,11 +237,16 @@ def table_sample(source: StoredFile, copy: Path) -> tuple[list[tuple[str, str]],
     from rankscope.io.table import RUN, find_roles
 
     started = time.perf_counter()
-    with source.open() as file:
-        n_rows = sum(row_group_sizes(file, name=source.name))
-        n_bytes = file.seek(0, 2)
-        file.seek(0)
-        table = pl.read_parquet(file, n_rows=SAMPLE_ROWS)
+    if source.remote is None:
+        with source.open() as file:
+            n_rows = sum(row_group_sizes(file, name=source.name))
+            n_bytes = file.seek(0, 2)
+            file.seek(0)
+            table = pl.read_parquet(file, n_rows=SAMPLE_ROWS)
+    else:
+        remote = RemoteTable(source.remote)
+        n_rows, n_bytes = remote.n_rows, source.remote.size
+        table = remote.read(list(remote_roles(remote).values()), 0, SAMPLE_ROWS)
     fetching = time.perf_counter() - started
     table.write_parquet(copy)
     roles = find_roles(table.columns, RUN, chosen=None, where=source.name)
@@ -289,6 +313,8 @@ def rows_in(files: Sequence[SizedFile], sample: RowSample | None) -> tuple[int |
 
 
 def rows_of_parquet(file: SizedFile) -> int:
+    if is_remote(file.path):
+        return RemoteTable(remote_file(file.path)).n_rows
     with source_of(file.path).open() as stream:
         return sum(row_group_sizes(stream, name=file.path))
 
@@ -337,6 +363,11 @@ def how_in_parts(paths: Sequence[str], limit: int | None) -> tuple[str, int | No
 def memory_at_once(file: SizedFile) -> int:
     """Return what a process takes that reads a file at once, about."""
     return look_at(source_of(file.path)).bytes_at_once if file.size else PROCESS_BYTES
+
+
+def stored_bytes(file: SizedFile, n_bytes: int) -> int:
+    """Return what it takes besides to keep a run of so many bytes in a store, by what its largest file takes."""
+    return look_at(source_of(file.path)).bytes_to_store * n_bytes // file.size if file.size else 0
 
 
 def memory_for(run: str, allowed: int | None) -> tuple[int | None, str]:
@@ -391,6 +422,11 @@ def words_on(job: JobSize) -> Iterator[tuple[str, str]]:
     yield "what happens", happening(job)
     yield "time", time_of(job)
     yield "memory", memory_of_job(job)
+    if job.memory_stored is not None and job.memory_stored > STORE_SHARE * (job.memory_needed or 0):
+        yield (
+            "a store",
+            f"keeping the run in one takes about {in_words(job.memory_stored)} of memory; --no-store does not",
+        )
     if job.scattered_query is not None and job.in_parts:
         room = "" if job.scratch_free > job.scratch_bytes else ": too little, set TMPDIR to another folder"
         free = f"{in_words(job.scratch_free)} are free there{room}"
@@ -437,7 +473,8 @@ def memory_of_job(job: JobSize) -> str:
     beside = "and what its judged queries take where they are millions"
     if job.memory:
         more = job.memory_needed / job.memory
-        compared = ", a little more than is given" if more > 1 else ""
+        is_seen = more > 1 and in_words(job.memory_needed) != in_words(job.memory)
+        compared = ", a little more than is given" if is_seen else ""
         compared = ", more than is given: parts of it cannot be smaller" if more > MORE_BY else compared
         return f"{needed}{compared}, {beside}"
     mapped = ""

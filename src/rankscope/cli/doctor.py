@@ -90,9 +90,11 @@ def run(args: argparse.Namespace) -> int:
 
 def show_size(args: argparse.Namespace) -> int:
     from rankscope.analysis.job_size import size_of_job, words_on
+    from rankscope.io.memory import memory_of
     from rankscope.records import to_json
 
-    job = size_of_job(args.size, memory=args.memory)
+    memory = None if args.memory is None else memory_of(args.memory, option="--memory")
+    job = size_of_job(args.size, memory=memory)
     if chosen_format(args) == "json":
         print(to_json(job, indent=1, ascii_only=True))
     else:

@@ -363,12 +363,24 @@ def keep_files(
     if args.no_store or where is None:
         return None
     from rankscope.experiment.fingerprint import data_digests
+    from rankscope.experiment.keep import bytes_to_keep
     from rankscope.experiment.keep import keep_files as keep
+    from rankscope.io.limits import in_words
+    from rankscope.io.memory import free_memory
     from rankscope.measures.parse import parse_measure
     from rankscope.store import open_store
     from rankscope.store.scores import data_of_docs
 
     try:
+        needed, free = bytes_to_keep(rankings.runs.values()), free_memory()
+        if needed > free // 2:
+            much = (
+                f"a store takes whole runs, which takes about {in_words(needed)} of memory; {in_words(free)} are free"
+            )
+            if args.store is None:
+                show(f"not stored: {much}; --store WHERE keeps them all the same", file=sys.stderr)
+                return None
+            give_warning(much)
         with open_store(where, create=args.store is not None) as store:
             needs = {need for name in scores.measures for need in data_of_docs(parse_measure(name))}
             data = data_digests(**{need: getattr(args, need) for need in needs})

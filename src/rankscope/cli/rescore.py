@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
 from rankscope.errors import InputError, OptionError
-from rankscope.io.memory import memory_of
+from rankscope.io.memory import memory_of, resident_bytes
 
 if TYPE_CHECKING:
     from rankscope.data.qrels import Qrels
@@ -44,6 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from rankscope.align.sharded import warn_of_little_memory
+    from rankscope.data.sharded import ShardPlan
     from rankscope.experiment.history import rescored
     from rankscope.report.history import rescore_report
     from rankscope.store import open_to_look
@@ -52,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     memory = None if args.memory is None else memory_of(args.memory, option="--memory")
     with open_to_look(args.store) as store:
         store.memory = memory
+        if memory is not None:
+            warn_of_little_memory(ShardPlan(memory=memory), 1, resident_bytes(), store.runs.bytes_to_score(memory))
         names = (args.collection,) if args.collection else store.runs.collections()
         if not names:
             raise InputError("the store has no runs yet", hint="`rankscope run` stores the first")

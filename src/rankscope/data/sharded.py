@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from rankscope.io.limits import (
 from rankscope.io.memory import free_memory
 from rankscope.io.remote import RemoteFile, has_changed, remote_file
 from rankscope.io.shards import (
+    ROW_BYTES,
     ByteRange,
     RowGroups,
     Shard,
@@ -33,6 +34,7 @@ from rankscope.io.shards import (
     WholeFile,
     check_listed_once,
     cut_file,
+    cut_remote,
     digest_of_files,
     files_of,
     is_many,
@@ -41,6 +43,8 @@ from rankscope.io.shards import (
     open_file,
     query_in,
     remote_files,
+    remote_roles,
+    remote_tables,
     roles_of,
     size_at,
 )
@@ -431,16 +435,26 @@ def checked_rows(frame: pl.DataFrame, path: str, options: ReadOptions, first_row
     return CheckedRows(RUN.build(collected), bad)
 
 
-def read_row_groups(shard: RowGroups, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read rows of a Parquet file; of its columns those that a run has."""
+def read_row_groups(shard: RowGroups, options: ReadOptions, *, with_rank: bool = True) -> pl.DataFrame:
+    """Read rows of a Parquet file; of its columns those that a run is scored by."""
     import polars as pl
 
     from rankscope.io.table_check import errors_of_polars
 
-    check_unchanged(shard)
-    with errors_of_polars(shard.path, "parquet"):
-        table = pl.scan_parquet(shard.path, glob=False)
-        found = (table.select(columns) if columns else table).slice(shard.start, shard.end - shard.start).collect()
+    if is_remote(shard.path):
+        from rankscope.io.remote_parquet import RemoteTable
+
+        file = remote_file(shard.path)
+        check_version(shard, file)
+        remote = RemoteTable(file)
+        needed = columns_needed(remote_roles(remote, options.columns), with_rank=with_rank)
+        found = remote.read(needed, shard.start, shard.end)
+    else:
+        check_unchanged(shard)
+        needed = columns_needed(roles_of(shard.path, options.columns), with_rank=with_rank)
+        with errors_of_polars(shard.path, "parquet"):
+            table = pl.scan_parquet(shard.path, glob=False)
+            found = table.select(needed).slice(shard.start, shard.end - shard.start).collect()
     if len(found) < shard.end - shard.start:
         raise InputError(
             f"{shard} is not all there: the file ends after row {shard.start + len(found)}",
@@ -457,7 +471,7 @@ def check_unchanged(shard: RowGroups | WholeFile) -> None:
         check_size(shard.path, file, shard.n_bytes)
 
 
-def check_version(shard: WholeFile, file: RemoteFile | None) -> None:
+def check_version(shard: RowGroups | WholeFile, file: RemoteFile | None) -> None:
     """Refuse a file elsewhere of which another version was listed; what is read after this is all of one version."""
     if shard.version is not None and (file is None or file.version != shard.version):
         raise has_changed(shard.path)
@@ -480,9 +494,8 @@ def is_blank(shard: WholeFile) -> bool:
         return not reading.read(1) and not any(map(query_in, text.removeprefix(BYTE_ORDER_MARK).splitlines()))
 
 
-def columns_needed(path: str, options: ReadOptions, *, with_rank: bool) -> list[str]:
-    """Return the columns of a Parquet file that a run is scored by."""
-    roles = roles_of(path, options.columns)
+def columns_needed(roles: Mapping[str, str], *, with_rank: bool) -> list[str]:
+    """Return the columns of a Parquet file that a run is scored by, given which are what."""
     return [name for role, name in roles.items() if role in ("query", "doc", "score") or (role == "rank" and with_rank)]
 
 
@@ -498,8 +511,8 @@ def source_parts(
         yield text_part(shard, options)
     elif isinstance(shard, RowGroups):
         if shard.end > shard.start:
-            needed = columns_needed(shard.path, options, with_rank=with_rank)
-            yield table_part(read_row_groups(shard, needed), shard.path, options, first_row=shard.start)
+            frame = read_row_groups(shard, options, with_rank=with_rank)
+            yield table_part(frame, shown_url(shard.path), options, first_row=shard.start)
     elif isinstance(shard, QueryBlock):
         yield RowsSource(shard.rows())
     elif isinstance(shard, TableParts):
@@ -621,14 +634,14 @@ class ShardedSource:
             return remote_files(self._address) if is_remote(self._address) else {}
         found = {path: remote_file(path) for path in self.files if is_remote(path)}
         for shard in self.given:
-            if isinstance(shard, WholeFile) and shard.path in found:
+            if isinstance(shard, WholeFile | RowGroups) and shard.path in found:
                 check_version(shard, found[shard.path])
         return found
 
     @cached_property
     def n_bytes(self) -> int:
-        """How many bytes its files have, as far as they are on this machine."""
-        return sum(0 if is_remote(file) or file == "-" else size_at(file) for file in self.files)
+        """How many bytes its files have."""
+        return sum(self._size_of(file) or 0 for file in self.files)
 
     def cut(self, target_bytes: int, *, table_share: float = 1.0) -> list[Shard]:
         """Return shards of about so many bytes of text; of tables, fewer rows, as each takes more memory."""
@@ -636,14 +649,15 @@ class ShardedSource:
             return [shard if isinstance(shard, ByteRange | RowGroups) else self.pinned(shard) for shard in self.given]
         shards: list[Shard] = []
         is_usual = self.options.format in (None, "trec", "parquet")
+        columns, rows = self.options.columns, max(1, int(target_bytes * table_share) // ROW_BYTES)
+        tables = remote_tables(self.remote.values(), target_rows=rows) if is_usual and self.remote else {}
         for file in self.files:
             if is_remote(file):
-                shards.append(self.pinned(WholeFile(file)))
+                shards.extend(cut_remote(self.remote[file], tables.get(file), rows, columns=columns))
             elif file == "-" or not is_usual:
                 shards.append(WholeFile(file, None if file == "-" else size_at(file)))
             else:
                 size = size_at(file)
-                columns = self.options.columns
                 shards.extend(cut_file(file, size, target_bytes, table_share=table_share, columns=columns))
         return shards
 
@@ -758,11 +772,13 @@ class ShardedSource:
         return f"files:{digest_of_files(facts)}"
 
     def digest_of(self, file: str) -> str:
-        """Return the SHA-256 of one of its files, of the version that is read."""
+        """Return the SHA-256 of one of its files, of the version that is read; of Parquet elsewhere its ETag."""
         from rankscope.io.source import StoredFile, source_of
 
         known = self.remote.get(file)
-        return (source_of(file) if known is None else StoredFile(file, remote=known)).sha256()
+        if known is None:
+            return source_of(file).sha256()
+        return StoredFile(file, remote=known).digest(self.format_of(file))
 
 
 def remote_facts(file: RemoteFile) -> tuple[str, int, str]:

@@ -213,7 +213,9 @@ class FileSource:
         from rankscope.io.read import read_columns
         from rankscope.io.table import RUN
 
-        return read_columns(self.stored, RUN, **vars(self.options))
+        stored = self.stored
+        with self.staying_the_same():
+            return read_columns(stored, RUN, **vars(self.options))
 
     @cached_property
     def by_column(self) -> TableSource | None:
@@ -326,7 +328,9 @@ def file_source(data: Any, options: ReadOptions | None = None, *, kind: str = "r
     """Return a path or open file, of which the rest is read, as a source; None for data in memory."""
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
-        if kind == "run" and (not WILD.isdisjoint(path) or path.endswith("/") or os.path.isdir(path)):  # noqa: PTH112 (pathlib takes long to load)
+        is_bucket = is_remote(path) and "/" not in path.partition("://")[2]
+        is_folder = is_bucket or path.endswith("/") or os.path.isdir(path)  # noqa: PTH112 (pathlib takes long to load)
+        if kind == "run" and (is_folder or not WILD.isdisjoint(path)):
             return many_files(path, options)
         return FileSource(path, options, kind=kind)
     if not is_file_object(data):

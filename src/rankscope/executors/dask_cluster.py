@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from rankscope.errors import OptionError, UnfinishedError
+from rankscope.errors import OptionError, RankscopeError, UnfinishedError
 from rankscope.executors.tasks import FEWER, TaskFailure, failure_of, outcome, pickled
 
 CONNECT_S = 15.0
@@ -29,7 +31,8 @@ class DaskExecutor:
     @property
     def n_workers(self) -> int:
         """How many threads all workers have together."""
-        n_threads: dict[str, int] = self.client.nthreads()
+        with errors_of_connection(self.client):
+            n_threads: dict[str, int] = self.client.nthreads()
         return max(1, sum(n_threads.values()))
 
     def run(
@@ -46,7 +49,7 @@ class DaskExecutor:
         """
         pickled(function)
         suspects = []
-        try:
+        with errors_of_connection(self.client):  # what a task raises is a result
             for position, result in self._together(function, inputs, range(len(inputs))):
                 if isinstance(result, TaskFailure) and result.kind != "raised":
                     suspects.append(position)
@@ -54,8 +57,6 @@ class DaskExecutor:
                     yield position, result
             for position in suspects:
                 yield from self._together(function, inputs, [position])
-        except OSError as error:  # what a task raises is a result: this is the connection of the client
-            raise UnfinishedError(f"the scheduler of Dask is gone ({error})", hint=GO_ON) from error
 
     def _together(
         self, function: Callable[[Any], Any], inputs: Sequence[Any], positions: Sequence[int]
@@ -90,11 +91,12 @@ class DaskExecutor:
                 if self.client.status == "running" and self.client.nthreads():
                     last_seen = time.monotonic()
                 elif time.monotonic() - last_seen > NO_WORKERS_S:
-                    raise no_workers_left(self.client) from None
+                    raise nobody_left(self.client) from None
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
         """Return what each worker says, by its address."""
-        return dict(self.client.run(function, *args, on_error="return"))
+        with errors_of_connection(self.client):
+            return dict(self.client.run(function, *args, on_error="return"))
 
     def close(self) -> None:
         """Close the client, if it was opened here; the cluster goes on."""
@@ -154,6 +156,19 @@ def tcp_address(address: str) -> str:
     return f"{'tcp' if scheme == 'dask' else scheme}://{host}:{port}"
 
 
+@contextmanager
+def errors_of_connection(client: Any) -> Iterator[None]:
+    """Say that the scheduler is gone, whatever Dask raises then: futures are cancelled, connections closed."""
+    try:
+        yield
+    except RankscopeError:
+        raise
+    except Exception as error:
+        if client.status == "running" and not isinstance(error, OSError | CancelledError):
+            raise
+        raise UnfinishedError(f"the scheduler of Dask is gone ({error})", hint=GO_ON) from error
+
+
 def fetched(future: Any, client: Any) -> Any:
     """Return the result of a task that is done, which is made again where its worker is lost before it was fetched."""
     while True:
@@ -161,11 +176,13 @@ def fetched(future: Any, client: Any) -> Any:
             return future.result(timeout=NO_WORKERS_S)
         except TimeoutError:
             if client.status != "running" or not client.nthreads():
-                raise no_workers_left(client) from None
+                raise nobody_left(client) from None
 
 
-def no_workers_left(client: Any) -> UnfinishedError:
+def nobody_left(client: Any) -> UnfinishedError:
     """Say that nobody is there who could go on, and how there will be."""
+    if client.status != "running":
+        return UnfinishedError("the scheduler of Dask is gone", hint=GO_ON)
     address = getattr(client.scheduler, "address", "tcp://SCHEDULER:8786")
     return UnfinishedError(
         "all workers of Dask are gone", hint=f"start some, on each machine `dask worker {address}`, then {AGAIN}"
@@ -174,8 +191,6 @@ def no_workers_left(client: Any) -> UnfinishedError:
 
 def result_of(future: Any, position: int, client: Any) -> Any:
     """Return what a task has returned, or what has become of its workers."""
-    if future.status == "cancelled":
-        raise UnfinishedError("the scheduler of Dask is gone", hint=GO_ON)
     error = future.exception()
     if error is None:
         return fetched(future, client)

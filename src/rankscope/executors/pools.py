@@ -6,17 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from typing import Any
 
-from rankscope.errors import UnfinishedError
+from rankscope.errors import OptionError, UnfinishedError
 from rankscope.executors.processes import GUARD
 from rankscope.executors.tasks import TaskFailure, failure_of, outcome, pickled
 
 NEW_POOL = "make a new pool, or give workers=N, which replaces processes that are lost"
+SPAWNED = 'give ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")), or workers=2 in place of on'
 
 
 class PoolExecutor:
     """Runs a function in somebody's pool; a pool that has lost a process is broken and cannot be made whole here."""
 
     def __init__(self, pool: Executor) -> None:
+        context = getattr(pool, "_mp_context", None)
+        if context is not None and context.get_start_method() == "fork":
+            # a forked process lacks the threads of Polars, and would wait for them for ever
+            raise OptionError("the processes of the pool are forked, which can hang where files are read", hint=SPAWNED)
         self.pool = pool
         self.n_workers = int(getattr(pool, "_max_workers", 1))
 

@@ -19,12 +19,16 @@ from rankscope.analysis.rankings import Rankings
 from rankscope.comparison.records import Comparison
 from rankscope.data.queries import QueryTable
 from rankscope.data.run import Run
+from rankscope.data.sharded import LARGE_TABLE
 from rankscope.data.sources import name_of
 from rankscope.errors import give_warning
 from rankscope.experiment.fingerprint import fingerprint_of
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult
 from rankscope.experiment.run_files import LIBRARIES, baseline_to_keep
+from rankscope.io.regroup import look_at
+from rankscope.io.shards import size_at
+from rankscope.io.source import source_of
 from rankscope.light import replace as light_replace
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import RunScores, Scores
@@ -403,6 +407,20 @@ def git_commit(folder: Path) -> str:
 
 
 # Files that were evaluated or compared
+
+
+def bytes_to_keep(runs: Iterable[Run]) -> int:
+    """Return what the rows of large files take while they are kept, about: a store takes whole runs."""
+    n_bytes = 0
+    for source in (run.source for run in runs):
+        paths = getattr(source, "files", None) or (getattr(source, "address", ""),)
+        sizes = {path: size_at(path) for path in paths if path not in ("", "-")}
+        largest = max(sizes, key=lambda path: sizes[path], default="")
+        if sizes.get(largest, 0) >= LARGE_TABLE:
+            how = source.options
+            look = look_at(source_of(largest), format_name=how.format, columns=how.columns)
+            n_bytes += (look.bytes_taken() + look.bytes_to_store) * sum(sizes.values()) // sizes[largest]
+    return n_bytes
 
 
 def keep_files(

@@ -8,6 +8,7 @@ import os
 from typing import BinaryIO
 
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, UnfinishedError
+from rankscope.io.addresses import address_in, shown_url
 
 MAX_LINE = "RANKSCOPE_MAX_LINE"
 MAX_GROWTH = "RANKSCOPE_MAX_GROWTH"
@@ -98,11 +99,14 @@ MORE_FILES = "let the process have more open files: ulimit -n 1024"
 
 
 def cannot_read(name: str, error: OSError) -> RankscopeError:
-    message = f"{name} cannot be read: {error.strerror or error}"
+    address = address_in(name)
+    shown = shown_url(address).replace("://", ":/", 1) if address else name
+    message = f"{shown} cannot be read: {error.strerror or error}"
     if error.errno == errno.EMFILE:
         return UnfinishedError(message, hint=MORE_FILES)
     if error.errno in WRONG_PATHS | NOT_ALLOWED:
-        return InputError(message, hint="check its path and permissions")
+        meant = f"did you mean {shown_url(address)}?" if address else "check its path and permissions"
+        return InputError(message, hint=meant)
     return UnfinishedError(message, hint="the file may be fine, but the system could not read it to its end: try again")
 
 

@@ -59,6 +59,8 @@ ROW_BYTES = 36
 """What a row of TREC text has on average, where that is not known."""
 TEXT_ROW_BYTES = 250
 """What a row takes with texts of its own for query and doc."""
+STORED_ROW_BYTES = {"trec": 180, "parquet": 330}
+"""What a row takes besides while a run is kept in a store, by its format: texts of its own, and columns of them."""
 GROWTH = 6
 """How much larger compressed text becomes, where that is not known."""
 WHOLE_TIMES = {"json": 8, "csv": 7, "tsv": 7, "jsonl": 3, "arrow": 2}
@@ -74,8 +76,8 @@ class RowsLook(LightRecord, kw_only=True):
     n_rows: int = 0
     row_bytes: int = TABLE_ROW_BYTES
     """What a row of a table takes."""
-    rank_bytes: int = 0
-    """What a row of a table takes besides where all columns are read: its rank, where it has one."""
+    beside_bytes: int = 0
+    """What a row of a table takes besides where all columns of a run are read: its rank and its tag, if it has them."""
     rows_per_query: int = 0
     """How many rows of a query lie together, about; of the longest, where one is seen at several places."""
     scattered_query: str | None = None
@@ -106,9 +108,14 @@ class RowsLook(LightRecord, kw_only=True):
         return ASIDE_BYTES + taken + min(STAYS_BYTES, stays) + dealt_out
 
     @property
+    def bytes_to_store(self) -> int:
+        """What rows take besides while they are kept in a store; other formats have such texts in any case."""
+        return self.n_rows * STORED_ROW_BYTES.get(self.format, 0)
+
+    @property
     def bytes_at_once(self) -> int:
         """What a process takes that reads all rows at once, about."""
-        return PROCESS_BYTES + self.bytes_taken() + self.n_rows * self.rank_bytes
+        return PROCESS_BYTES + self.bytes_taken() + self.n_rows * self.beside_bytes
 
 
 def memory_of(given: str | int, *, option: str = "memory") -> int:

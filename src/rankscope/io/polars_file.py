@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from array import array
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -101,9 +101,8 @@ def table_rows(reading: FileReading, layout: str) -> Iterator[NumberedRow]:
 def read_typed(reading: FileReading, kind: RowKind[Any], layout: str) -> pl.DataFrame:
     """Read the columns that runs or qrels have, by role and of their types; rows may still lack an id or a number."""
     with errors_of_polars(reading.name, layout):
-        if layout == "parquet" and reading.remote is not None:
-            return typed_columns(reading, kind, load_columns(reading, kind, reading.remote))
-        return typed_columns(reading, kind, load_table(reading, layout))
+        table = load_columns(reading, kind) if layout == "parquet" else load_table(reading, layout)
+        return typed_columns(reading, kind, table)
 
 
 def collect_typed(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame, layout: str) -> Collector:
@@ -121,16 +120,25 @@ def fetched(
     return fetched_columns(file, choose)
 
 
-def load_columns(reading: FileReading, kind: RowKind[Any], file: RemoteFile) -> pl.DataFrame:
-    """Read the columns that runs or qrels have; no others are fetched."""
+def load_columns(reading: FileReading, kind: RowKind[Any]) -> pl.DataFrame:
+    """Read the columns of Parquet that runs or qrels have: no others are fetched, decoded or in memory."""
     import polars as pl
 
     def choose(names: list[str]) -> list[str]:
         return list(find_roles(names, kind, chosen=reading.columns, where=reading.name).values())
 
-    with fetched(file, choose) as found:
-        table = pl.read_parquet(found.path, columns=list(found.columns), glob=False)
-        check_growth(reading.name, n_bytes_of(table), Path(found.path).stat().st_size, usual=TABLE_GROWTH)
+    if reading.remote is not None:
+        with fetched(reading.remote, choose) as found:
+            table = pl.read_parquet(found.path, columns=list(found.columns), glob=False)
+            n_stored = Path(found.path).stat().st_size
+    else:
+        stored: Path | io.BytesIO = io.BytesIO(reading.whole()) if reading.path is None else Path(reading.path)
+        with stored.open("rb") if isinstance(stored, Path) else nullcontext(stored) as file:
+            check_table(file, "parquet", name=reading.name)
+            n_stored = size_of(file)
+        scanned = pl.scan_parquet(stored, glob=False)
+        table = scanned.select(choose(scanned.collect_schema().names())).collect()
+    check_growth(reading.name, n_bytes_of(table), n_stored, usual=TABLE_GROWTH)
     return table
 
 

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -33,7 +33,21 @@ from rankscope.io.memory import (
     TEXT_ROW_BYTES,
     RowsLook,
 )
-from rankscope.io.shards import ByteRange, RowGroups, TableParts, WholeFile, open_file, query_column, query_in, roles_of
+from rankscope.io.shards import (
+    ByteRange,
+    RowGroups,
+    TableParts,
+    WholeFile,
+    is_parquet,
+    open_file,
+    query_column,
+    query_column_of,
+    query_in,
+    remote_roles,
+    roles_of,
+)
+from rankscope.io.text import is_plain
+from rankscope.light import replace
 from rankscope.native import kernel
 
 if TYPE_CHECKING:
@@ -45,11 +59,14 @@ if TYPE_CHECKING:
 
 N_PLACES = 32
 """At so many places of a file rows are looked at for queries that come back."""
+N_PLACES_ELSEWHERE = 4
+"""The same of a file that is not on this machine."""
 PLACE_BYTES = 1 << 16
 PLACE_ROWS = 2_000
 TABLE_GROWTH = 12
 """How much larger the rows of Parquet become in memory, where they cannot be counted."""
-RANK_BYTES = 8
+BESIDE_BYTES = {"rank": 8, "tag": 16}
+"""What a row takes of the columns that are read only where all of it is read at once."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 AT_ONCE = 2
 """How many pieces of text are dealt out at a time."""
@@ -138,23 +155,33 @@ def look_at_head(source: StoredFile, size: int) -> RowsLook:
 
 
 def look_at_table(source: StoredFile, size: int, columns: Mapping[str, str] | None = None) -> RowsLook:
-    """Look at places of a Parquet file; of one that is not on this machine, at its number of rows alone."""
+    """Look at places of a Parquet file; of one that is not on this machine at few, as each has to be fetched."""
+    from rankscope.io.remote_parquet import RemoteTable
     from rankscope.io.table_check import row_group_sizes
 
-    with source.open() as file:
-        n_rows = sum(row_group_sizes(file, name=source.name))
-    if source.content is not None or source.remote is not None or not n_rows:
+    remote = None if source.remote is None else RemoteTable(source.remote)
+    if remote is None:
+        with source.open() as file:
+            n_rows = sum(row_group_sizes(file, name=source.name))
+    else:
+        n_rows = remote.n_rows
+    if source.content is not None or not n_rows:
         return RowsLook(format="parquet", n_bytes=size, n_rows=n_rows)
-    read, roles = query_column(source.name, columns), roles_of(source.name, columns)
-    step = max(PLACE_ROWS, n_rows // N_PLACES)
+    if remote is None:
+        read, roles = query_column(source.name, columns), roles_of(source.name, columns)
+        docs = ids_in(source.name, roles["doc"])
+    else:
+        read, roles = query_column_of(remote, columns), remote_roles(remote, columns)
+        docs = list(map(str, remote.read([roles["doc"]], 0, PLACE_ROWS).to_series()))
+    step = max(PLACE_ROWS, n_rows // (N_PLACES if remote is None else N_PLACES_ELSEWHERE))
     places = [list(map(str, read(place, PLACE_ROWS))) for place in range(0, n_rows, step)]
     rows_per_query, scattered = order_of(places, n_rows)
     return RowsLook(
         format="parquet",
         n_bytes=size,
         n_rows=n_rows,
-        row_bytes=TABLE_ROW_BYTES + long_id_bytes(places[0]) + long_id_bytes(ids_in(source.name, roles["doc"])),
-        rank_bytes=RANK_BYTES if "rank" in roles else 0,
+        row_bytes=TABLE_ROW_BYTES + long_id_bytes(places[0]) + long_id_bytes(docs),
+        beside_bytes=sum(BESIDE_BYTES.get(role, 0) for role in roles),
         rows_per_query=rows_per_query,
         scattered_query=scattered,
     )
@@ -193,6 +220,8 @@ def bytes_of_shards(
         n_rows: int = largest.size // ROW_BYTES
         return ASIDE_BYTES + n_rows * TEXT_ROW_BYTES
     look = look_at(source_of(largest.path), format_name=format_name, columns=columns)
+    if look.scattered_query is None:
+        look = replace(look, scattered_query=query_across([shard.path for shard in shards], columns))
     share = 1.0
     if isinstance(largest, ByteRange):
         share = largest.size / look.n_bytes
@@ -202,6 +231,39 @@ def bytes_of_shards(
         share = min(1.0, room / 2 / look.n_bytes)
         return look.bytes_in_turn(share) + min(look.n_bytes, room * 3 // 4 + DECOMPRESSING_BYTES)
     return look.bytes_in_turn(share, is_alone=len(shards) == 1 and share >= 1)
+
+
+def query_across(paths: Iterable[str], columns: Mapping[str, str] | None = None) -> str | None:
+    """Return a query that goes on from one file to the next, so that its rows do not lie together.
+
+    Of many files some are looked at, and only plain ones on this machine, whose ends can be seen.
+    """
+    files = [path for path in dict.fromkeys(paths) if not is_remote(path)]
+    pairs = list(pairwise(files))
+    for before, after in pairs[:: -(-len(pairs) // N_PLACES) or 1]:
+        query = edge_query(before, columns, is_last=True)
+        if query is not None and query == edge_query(after, columns, is_last=False):
+            return query
+    return None
+
+
+def edge_query(path: str, columns: Mapping[str, str] | None, *, is_last: bool) -> str | None:
+    """Return the query of the first or the last row of a file; None where that cannot be seen."""
+    from rankscope.io.table_check import row_group_sizes
+
+    if is_plain(path, "run"):
+        with open_file(path) as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - PLACE_BYTES) if is_last else 0)
+            lines = file.read(PLACE_BYTES).removeprefix(BYTE_ORDER_MARK).split(b"\n")
+        found = filter(None, map(query_in, reversed(lines) if is_last else lines))
+        return next((query.decode("utf-8", "surrogateescape") for query in found), None)
+    if not is_parquet(path):
+        return None
+    with open_file(path) as file:
+        n_rows = sum(row_group_sizes(file, name=path))
+    column = query_column(path, columns)(max(0, n_rows - 1) if is_last else 0, 1)
+    return None if column.null_count() == len(column) else str(column[0])
 
 
 def most_held(head: bytes, free: int, *, format_name: str | None = None) -> int | None:

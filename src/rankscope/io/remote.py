@@ -37,6 +37,7 @@ BACKOFF_S = 0.5
 """The first wait before a request is made again; each further one is twice as long."""
 _BLOCK_BYTES = 8 << 20
 _N_AHEAD = 3
+_NAMED = 3
 _LISTED = 2_000
 """So many names at most are looked at for one that was meant."""
 
@@ -168,7 +169,8 @@ def names_beside(folder: str) -> str:
     above = f"{scheme}://{bucket}/{parent}{slash}"
     beside = tried(lambda: list(islice(backend_of(folder).files_below(above), _LISTED)), folder)
     names = {file.key.removeprefix(parent + slash).partition("/")[0] for file in beside}
-    return did_you_mean(name, sorted(names)) or f"nothing lies below {folder}; check the path"
+    there = ", ".join(sorted(names)[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+    return did_you_mean(name, sorted(names)) or (f"below {above} there are {there}" if names else "check the path")
 
 
 def pattern_of(key: str) -> re.Pattern[str]:

@@ -2,7 +2,8 @@
 
 A shard only says where its rows are, so that it can be sent to another process or machine that sees the same paths.
 Plain TREC text is cut where the query changes, by looking at a few lines around each cut; Parquet near the beginnings
-of its row groups, likewise. Files in other formats, and compressed ones, are shards as they are.
+of its row groups, likewise, also where it is not on this machine. Files in other formats, compressed ones, and text
+that is elsewhere are shards as they are.
 """
 
 from __future__ import annotations
@@ -14,21 +15,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from rankscope.errors import FormatError, InputError
-from rankscope.io.addresses import is_remote
+from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.file_state import SizeAndTimes
 from rankscope.io.limits import cannot_read, max_line_bytes
-from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_file, remote_list
+from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_bytes, remote_file, remote_list
 from rankscope.io.text import is_plain
 from rankscope.light import LightRecord, field, replace
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankscope.io.remote_parquet import RemoteTable
+
 USUAL_ROWS = 5_000_000
 """How many rows a shard has, where nobody says how many shards there are to be."""
 ROW_BYTES = 36
 """What a row of TREC text has on average, by which rows are estimated before they are read."""
+LEAST_ROW_BYTES = 3
+"""What a row of Parquet takes where rows are not counted, at the least: smaller files are not looked at for cuts."""
 WILD = frozenset("*?[")
+_N_ASKED = 8
+"""Of so many files elsewhere at a time it is asked what they are."""
 _LOOK_AHEAD_ROWS = 65_536
 
 
@@ -79,7 +86,7 @@ class WholeFile(LightRecord):
         return self.n_bytes or 0
 
     def __str__(self) -> str:
-        return self.path
+        return shown_url(self.path)
 
 
 class RowGroups(LightRecord):
@@ -96,6 +103,8 @@ class RowGroups(LightRecord):
     """The size of the whole file when it was cut."""
     n_rows: int | None = None
     """How many rows the whole file has."""
+    version: str | None = None
+    """What tells a file that is not on this machine from others in its place; another one is refused."""
     seen: FileSeen | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -104,7 +113,7 @@ class RowGroups(LightRecord):
         return (self.end - self.start) * ROW_BYTES
 
     def __str__(self) -> str:
-        return f"{self.path} (rows {self.start + 1} to {self.end})"
+        return f"{shown_url(self.path)} (rows {self.start + 1} to {self.end})"
 
 
 class TableParts(LightRecord):
@@ -160,7 +169,7 @@ def remote_files(path: str) -> dict[str, RemoteFile]:
         if file.url.rpartition("/")[2][:1] not in "._" and not file.url.endswith(".queries.json")
     ]
     if not is_pattern(path):
-        found = [file for file in found if "/" not in file.url.removeprefix(path)]
+        found = [file for file in found if "/" not in file.url.removeprefix(path.rstrip("/") + "/")]
     if not found:
         raise InputError(
             f"there is no file of a run right below {path}", hint=f"{path.rstrip('/')}/** stands for files at any depth"
@@ -173,7 +182,11 @@ def cut_run(
 ) -> list[Shard]:
     """Cut a run into about so many shards, or into shards of about so many rows; no file is read as a whole for it."""
     if is_remote(path):
-        return [WholeFile(url, file.size, file.version) for url, file in remote_files(path).items()]
+        known = remote_files(path).values()
+        tables = remote_tables(known)
+        n_bytes = sum(file.size if file.url not in tables else tables[file.url].n_rows * ROW_BYTES for file in known)
+        rows = target_rows if n is None else max(1, -(-n_bytes // n) // ROW_BYTES)
+        return [shard for file in known for shard in cut_remote(file, tables.get(file.url), rows, columns=columns)]
     files = files_of(path) if is_many(path) else [path]
     sizes = [size_at(file) for file in files]
     target = target_rows * ROW_BYTES if n is None else max(1, -(-sum(map(text_size, files, sizes)) // n))
@@ -182,6 +195,45 @@ def cut_run(
         for file, size in zip(files, sizes, strict=True)
         for shard in cut_file(file, size, target, columns=columns)
     ]
+
+
+def remote_tables(files: Iterable[RemoteFile], *, target_rows: int = 0) -> dict[str, RemoteTable]:
+    """Return, by their addresses, the files elsewhere that can be cut: Parquet that may have more than so many rows.
+
+    A server that does not send parts of files has sent all of one already: nothing is left to be fetched in parts.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    from rankscope.io.remote_parquet import RemoteTable
+
+    def table_in(file: RemoteFile) -> RemoteTable | None:
+        is_table = file.content is None and remote_bytes(file, 0, 4) == b"PAR1"
+        return RemoteTable(file) if is_table else None
+
+    asked = [file for file in files if file.size > target_rows * LEAST_ROW_BYTES]
+    with ThreadPoolExecutor(_N_ASKED, thread_name_prefix="rankscope-remote") as pool:
+        found = zip(asked, pool.map(table_in, asked), strict=True)
+        return {file.url: table for file, table in found if table is not None}
+
+
+def remote_roles(table: RemoteTable, columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return which columns of a Parquet file that is not on this machine are what of a run."""
+    from rankscope.io.table import RUN, find_roles
+
+    return find_roles(table.names, RUN, chosen=columns, where=table.file.name)
+
+
+def cut_remote(
+    file: RemoteFile, table: RemoteTable | None, target_rows: int, *, columns: Mapping[str, str] | None = None
+) -> Iterator[Shard]:
+    """Yield the shards of a file that is not on this machine; as a table, cut as Parquet is here, of its version."""
+    if table is None:
+        yield WholeFile(file.url, file.size, file.version)
+        return
+    total = table.n_rows
+    queries = in_windows(query_column_of(table, columns))
+    for start, end in row_ranges(table.group_sizes, queries, target_rows):
+        yield RowGroups(file.url, start, end, file.size, total, file.version)
 
 
 def text_size(path: str, size: int) -> int:
@@ -265,20 +317,28 @@ def cut_parquet(path: str, size: int, target_rows: int, columns: Mapping[str, st
 
     with open_file(path) as file:
         groups = row_group_sizes(file, name=path)
+    total, queries = sum(groups), in_windows(query_column(path, columns))
+    for start, end in row_ranges(groups, queries, target_rows):
+        yield RowGroups(path, start, end, size, total)
+
+
+def row_ranges(
+    groups: Sequence[int], queries: Callable[[int, int], pl.Series], target_rows: int
+) -> Iterator[tuple[int, int]]:
+    """Yield where the rows of each shard begin and end, given the sizes of row groups."""
     start = n_rows = 0
     total = sum(groups)
-    queries = in_windows(query_column(path, columns))
     for n_in_group in groups:
         if n_rows - start >= target_rows and n_rows > start:
             end = next_query_row(queries, n_rows, total)
             if end > n_rows + n_in_group:  # a query that goes on for more than a row group
                 n_rows += n_in_group
                 continue
-            yield RowGroups(path, start, end, size, total)
+            yield start, end
             start = end
         n_rows += n_in_group
     if start < total or not total:
-        yield RowGroups(path, start, total, size, total)
+        yield start, total
 
 
 def roles_of(path: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -297,7 +357,6 @@ def query_column(path: str, columns: Mapping[str, str] | None = None) -> Callabl
     """Return a function that reads the queries of some rows of a Parquet file."""
     import polars as pl
 
-    from rankscope.io.polars_file import id_column
     from rankscope.io.table_check import errors_of_polars
 
     name = roles_of(path, columns)["query"]
@@ -306,11 +365,22 @@ def query_column(path: str, columns: Mapping[str, str] | None = None) -> Callabl
 
     def read(start: int, n_rows: int) -> pl.Series:
         with errors_of_polars(path, "parquet"):
-            found = table.select(name).slice(start, n_rows).collect().to_series()
-        # bytes, lists and the like cannot be compared as they are
-        return found if found.dtype.is_integer() else id_column(found.alias("query"), path)
+            return as_queries(table.select(name).slice(start, n_rows).collect().to_series(), path)
 
     return read
+
+
+def query_column_of(table: RemoteTable, columns: Mapping[str, str] | None = None) -> Callable[[int, int], pl.Series]:
+    """Return a function that reads the queries of some rows of a Parquet file that is not on this machine."""
+    name, where = remote_roles(table, columns)["query"], table.file.name
+    return lambda start, n_rows: as_queries(table.read([name], start, start + n_rows).to_series(), where)
+
+
+def as_queries(column: pl.Series, where: str) -> pl.Series:
+    """Return queries as they can be compared, which bytes, lists and the like cannot."""
+    from rankscope.io.polars_file import id_column
+
+    return column if column.dtype.is_integer() else id_column(column.alias("query"), where)
 
 
 def in_windows(read: Callable[[int, int], pl.Series]) -> Callable[[int, int], pl.Series]:

@@ -122,7 +122,7 @@ def source_of(path: PathLike | StoredFile) -> StoredFile:
         return remote_source(name)
     where = Path(name)
     if not os.path.exists(name):  # noqa: PTH110 (unlike pathlib's, it takes a name that no system would allow)
-        raise missing(where)
+        raise missing(where, address_in(name) if isinstance(path, str) else None)
     if where.is_dir():
         return StoredFile(str(beir_qrels_in(where)))
     if is_stored(name):
@@ -206,7 +206,11 @@ def memory_bytes() -> int:
         return 16 << 30  # a system that does not say
 
 
-def missing(where: Path) -> InputError:
+def missing(where: Path, meant: str | None = None) -> InputError:
+    """Return the error for a file that is not there; `meant` is the address that its path may have been meant as."""
+    if meant is not None:
+        shown = shown_url(meant)
+        return InputError(f"{shown.replace('://', ':/', 1)} does not exist", hint=f"did you mean {shown}?")
     address = address_in(where)
     if address is not None:
         return InputError(f"{shown_url(address)} is an address, but this file is read from a disk", hint="copy it here")

@@ -42,15 +42,22 @@ class Damage(Exception):  # noqa: N818 (it says what is damaged, and never leave
     """Something that no sound file holds."""
 
 
-def check_table(file: BinaryIO, layout: str, *, name: str, columns: Container[str] | None = None) -> None:
+def check_table(
+    file: BinaryIO,
+    layout: str,
+    *,
+    name: str,
+    columns: Container[str] | None = None,
+    rows: tuple[int, int] | None = None,
+) -> None:
     """Refuse a file whose headers claim more than it can hold, or that would become far too large.
 
-    Of Parquet only some columns may be looked at, where the others are not there to be read.
+    Of Parquet only some columns and row groups may be looked at, where the others are not there to be read.
     """
     size = file.seek(0, 2)
     try:
         with errors_of_headers(name, layout):
-            n_bytes = check_parquet(file, size, columns) if layout == "parquet" else check_arrow(file, size)
+            n_bytes = check_parquet(file, size, columns, rows) if layout == "parquet" else check_arrow(file, size)
     finally:
         file.seek(0)
     check_growth(name, n_bytes, size, usual=TABLE_GROWTH)
@@ -252,9 +259,21 @@ def columns_in(footer: dict[int, Any]) -> list[str]:
     return names
 
 
-def column_places(footer: dict[int, Any], columns: Container[str], size: int) -> Iterator[tuple[int, int]]:
-    """Yield where the values of some columns stand in a file."""
+def groups_with(footer: dict[int, Any], rows: tuple[int, int] | None) -> Iterator[dict[int, Any]]:
+    """Yield the row groups that have rows between two numbers, or all of them."""
+    start = 0
     for group in footer.get(4, []):
+        end = start + group[3]
+        if rows is None or (start < rows[1] and rows[0] < end):
+            yield group
+        start = end
+
+
+def column_places(
+    footer: dict[int, Any], columns: Container[str], size: int, rows: tuple[int, int] | None = None
+) -> Iterator[tuple[int, int]]:
+    """Yield where the values of some columns stand in a file: all of them, or those of the row groups of some rows."""
+    for group in groups_with(footer, rows):
         for chunk in group[1]:
             column = chunk[3]
             if column_of(column) not in columns or is_empty(column):
@@ -282,8 +301,10 @@ def column_of(chunk: dict[int, Any]) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
-def check_parquet(file: BinaryIO, size: int, columns: Container[str] | None = None) -> int:
-    """Check all parts of a file, or of some of its columns, and return how many bytes its values need."""
+def check_parquet(
+    file: BinaryIO, size: int, columns: Container[str] | None = None, rows: tuple[int, int] | None = None
+) -> int:
+    """Check all parts of a file, or of some of its columns and rows, and return how many bytes its values need."""
     footer = footer_of(file, size)
     n_rows = footer[3]
     check_rows(n_rows, size)
@@ -291,7 +312,7 @@ def check_parquet(file: BinaryIO, size: int, columns: Container[str] | None = No
     if sum(group[3] for group in groups) != n_rows:
         raise Damage("its parts do not have as many rows as it has")
     n_bytes = 0
-    for group in groups:
+    for group in groups_with(footer, rows):
         check_rows(group[3], size)
         for chunk in group[1]:
             column = chunk[3]

@@ -39,9 +39,13 @@ class ByteWriter:
         self.add_bytes(numbers.view(np.uint8).reshape(len(numbers), -1).T.tobytes() if len(numbers) else b"")
 
     def add_texts(self, texts: Sequence[str]) -> None:
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        self.add_array(np.fromiter(map(len, encoded), dtype=_LENGTH, count=len(encoded)), "<u4")
-        self.add_bytes(b"".join(encoded))
+        data = "".join(texts).encode("utf-8", "surrogatepass")  # of millions of texts, no second ones are made
+        lengths = np.fromiter(map(len, texts), dtype=_LENGTH, count=len(texts))
+        if int(lengths.sum(dtype=np.int64)) != len(data):
+            encoded = (len(text.encode("utf-8", "surrogatepass")) for text in texts)
+            lengths = np.fromiter(encoded, dtype=_LENGTH, count=len(texts))
+        self.add_array(lengths, "<u4")
+        self.add_bytes(data)
 
     def result(self) -> bytes:
         return b"".join(self.parts)
@@ -116,7 +120,7 @@ def write_query_columns(writer: ByteWriter, queries: Sequence[str], docs: Sequen
     distinct, counts, order = grouped(queries)
     writer.add_texts(distinct)
     writer.add_array(counts, "<u4")
-    writer.add_texts([docs[i] for i in order.tolist()])
+    writer.add_texts(np.array(docs, dtype=object)[order].tolist())
     return order
 
 

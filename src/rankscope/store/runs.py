@@ -18,12 +18,13 @@ from rankscope.data.sharded import QueryBlock, ShardedSource
 from rankscope.data.sources import Origin, RowsSource
 from rankscope.errors import InputError, UnknownNameError, did_you_mean
 from rankscope.io.ids import byte_order
+from rankscope.io.memory import STAYS_BYTES
 from rankscope.io.shards import ROW_BYTES
 from rankscope.printable import counted
 from rankscope.records import Record, from_builtins, to_builtins
 from rankscope.store.blobs import get_blob, insert_if_new, put_blob, row_dict
 from rankscope.store.columns import ByteReader, ByteWriter, RunColumns, run_bytes, texts_bytes, texts_of
-from rankscope.store.schema import canonical_json, collection, collection_version, config, system
+from rankscope.store.schema import blob, canonical_json, collection, collection_version, config, system
 from rankscope.store.schema import run as run_table
 from rankscope.store.tags import tagged_run
 from rankscope.store.texts import StoredDoc, StoredQuery, collection_id_of, put_docs, put_queries, queries_sha256
@@ -149,6 +150,15 @@ class StoredRun(Record, kw_only=True):
 
 ROW_IN_MEMORY = 250
 """How many bytes a row takes, with texts of its own for query and doc."""
+
+
+LEAST_ROW_BYTES = 16
+"""How many bytes a row of a stored run has at the least: its score, and the length and the letters of its doc."""
+
+
+def rows_at_a_time(memory: int) -> int:
+    """Return how many rows of a stored run are in memory at a time."""
+    return max(1, memory // (4 * ROW_IN_MEMORY))
 
 
 class StoredSource(RowsSource, eq=False):
@@ -376,13 +386,22 @@ class RunTable:
     def ranking_in_parts(self, stored: StoredRun, memory: int) -> Run:
         """Return the run itself, of which some queries at a time are read where all would take more than the memory."""
         columns = self.columns(stored)
-        most_rows = max(1, memory // (4 * ROW_IN_MEMORY))
+        most_rows = rows_at_a_time(memory)
         if len(columns.scores) <= most_rows:
             return self.ranking(stored, columns=columns)
         whole = self.ranking(stored, columns=columns, only=())
         source = StoredParts(f"run {stored.number} of the store", blocks_of(columns, stored, most_rows))
         source.stored = whole.source
         return Run(source, name=stored.system)
+
+    def bytes_to_score(self, memory: int) -> int:
+        """Return what the largest run takes, about, of which some queries at a time are scored."""
+        with self.store.reading() as connection:
+            is_ranking = run_table.c.ranking_sha256 == blob.c.sha256
+            largest = sa.select(sa.func.max(blob.c.n_bytes)).select_from(blob).join(run_table, is_ranking)
+            n_bytes: int = connection.execute(largest).scalar() or 0
+        n_rows = min(n_bytes // LEAST_ROW_BYTES, rows_at_a_time(memory))
+        return 2 * n_bytes + STAYS_BYTES + n_rows * ROW_IN_MEMORY
 
     def latencies_ms(self, stored: StoredRun) -> dict[str, float] | None:
         """Return how long each query took; None where nobody measured it."""

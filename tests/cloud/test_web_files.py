@@ -300,6 +300,16 @@ def test_a_web_server_lists_nothing():
         list(remote_http.WebFiles().files_below("https://example.org/a/"))
 
 
+@pytest.mark.parametrize("name", ["parts/", "part-*.run"])
+def test_several_files_of_a_web_server_are_given_one_by_one(name):
+    with (
+        Loopback(lambda asked: Said(b"", 404)) as server,
+        pytest.raises(rs.InputError, match="does not exist") as refused,
+    ):
+        remote_bytes(f"{server.url}/{name}")
+    assert refused.value.hint == "a web server does not list its files: give each by its address"
+
+
 @pytest.fixture
 def secure_server(tmp_path):
     """A server with a certificate that nobody has signed."""

@@ -166,7 +166,7 @@ def test_a_cluster_that_is_not_there_is_said(monkeypatch):
         executor_from("dask://127.0.0.1:9"),
     ):
         pass
-    assert "dask scheduler" in refused.value.hint
+    assert "`dask scheduler --port 9`" in refused.value.hint
 
 
 @pytest.mark.parametrize(

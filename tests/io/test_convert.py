@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankscope.errors import BadLinesError, OptionError
+from rankscope.errors import BadLinesError, InputError, OptionError
 from rankscope.io.conversion import Conversion, convert
 from rankscope.io.read import read_qrels, read_run
 
@@ -24,6 +24,14 @@ def test_a_beir_folder_becomes_trec(write_file, tmp_path):
     done = convert(tmp_path / "set", tmp_path / "qrels.trec")
     assert (done.kind, done.source_format, done.target_format) == ("qrels", "beir", "trec")
     assert (tmp_path / "qrels.trec").read_text() == "1 0 a 2\n"
+
+
+@pytest.mark.parametrize(("given", "words"), [("run", "without BEIR qrels"), ("run/*.trec", "for several files")])
+def test_the_files_of_a_run_are_converted_one_by_one(given, words, write_file, tmp_path):
+    write_file(RUN, "run/part-1.trec")
+    with pytest.raises(InputError, match=words) as refused:
+        convert(tmp_path / given, tmp_path / "run.parquet")
+    assert refused.value.hint.startswith("convert the files of a run one by one")
 
 
 def test_formats_can_be_given(write_file, tmp_path):

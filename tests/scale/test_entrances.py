@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import polars as pl
@@ -20,7 +21,7 @@ import rankscope as rs
 from rankscope.align import sharded
 from rankscope.cli.main import main
 from rankscope.data import sharded as sources
-from rankscope.io import memory
+from rankscope.io import memory, shards
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
 
@@ -84,6 +85,31 @@ def test_a_folder_and_a_pattern_are_runs(files, tmp_path, capsys):
     for found in (in_folder, by_pattern):
         of_file = dict.fromkeys(("name", "path", "sha256"))
         assert {**found, **of_file} == {**plain, **of_file}
+
+
+@pytest.mark.parametrize(("pattern", "n"), [("*", 1), ("**", 3), ("**/*.run", 3), ("a*/**", 2), ("a*/*/*.run", 1)])
+def test_two_stars_stand_for_folders_at_any_depth_as_in_a_store(pattern, n, files, tmp_path):
+    folder = tmp_path / "bm25"
+    (folder / "ab" / "c").mkdir(parents=True)
+    for i, name in enumerate(["part-0.run", "ab/part-1.run", "ab/c/part-2.run"]):
+        (folder / name).write_text("".join(f"{line}\n" for line in LINES[375 * i : 375 * (i + 1)]))
+    assert len(shards.files_of(f"{folder}/{pattern}")) == n
+
+
+def test_qrels_among_the_files_of_a_run_are_to_be_left_out(files, tmp_path):
+    folder = tmp_path / "bm25"
+    folder.mkdir()
+    for path in files:
+        (folder / Path(path).name).write_bytes(Path(path).read_bytes())
+    with pytest.raises(rs.InputError, match="qrels") as refused:
+        rs.evaluate(files[0], folder)
+    assert "a pattern such as 'run/part-*' leaves such files out" in refused.value.hint
+
+
+def test_what_is_read_only_once_is_not_kept(files, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(files[1]).read_bytes())))
+    assert main(["evaluate", files[0], "-", "--keep", str(tmp_path / "kept")]) == 2
+    assert "standard input is read only once" in capsys.readouterr().err
 
 
 def test_a_large_file_is_read_in_parts_without_being_asked(files, monkeypatch):

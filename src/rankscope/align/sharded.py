@@ -42,7 +42,7 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.data.sharded import ShardedSource, ShardPlan, TextPart, source_parts
 from rankscope.data.sources import ReadOptions
-from rankscope.errors import BadLine, BadLinesError, give_warning
+from rankscope.errors import BadLine, BadLinesError, InputError, give_warning
 from rankscope.executors import executor_from
 from rankscope.executors.jobs import TaskJob, run_kept
 from rankscope.executors.kept import Kept
@@ -52,6 +52,7 @@ from rankscope.io.limits import in_words
 from rankscope.io.memory import GROWTH, PROCESS_BYTES, client_bytes, resident_bytes
 from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, look_at, scratch_folder
 from rankscope.io.shards import ROW_BYTES, USUAL_ROWS, Shard, WholeFile, size_at, smaller_shards
+from rankscope.io.table import QRELS, looks_like
 from rankscope.light import replace
 from rankscope.native import n_cores
 from rankscope.printable import counted
@@ -130,8 +131,12 @@ def align_ahead(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, thread
             work = ShardWork(qrels, policies, plan, executor, threads, client_bytes=clients)
             try:
                 found = work.hits_of(sources)
-            except BadLinesError as error:
-                raise with_shown_paths(error, sources) from None
+            except InputError as error:
+                if error.hint.startswith(looks_like(QRELS)) and any(len(source.files) > 1 for source in sources):
+                    error.hint = "this looks like qrels; a pattern such as 'run/part-*' leaves such files out of a run"
+                if isinstance(error, BadLinesError):
+                    raise with_shown_paths(error, sources) from None
+                raise
             for source, hits in zip(sources, found, strict=True):
                 source.ahead[ahead_key(qrels, policies)] = (qrels, hits)  # the qrels stay, so that nothing has their id
 

@@ -126,7 +126,8 @@ class EvidenceSource:
             give_warning(
                 f"more memory will be taken than the {in_words(memory)} that are given: about "
                 f"{in_words(taken + needed)}, of which {in_words(taken)} are taken already; the rest is for finding "
-                f"out what unjudged docs could change: {fewer}by `unjudged = irrelevant` none are looked at"
+                f"out what unjudged docs could change: {fewer}with unjudged='irrelevant' (--unjudged irrelevant) "
+                "none are looked at"
             )
 
     def repeats_itself(self, name: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rankscope.data.run import Run
 from rankscope.data.sources import FileSource, Origin, ReadOptions, RowsSource, TableSource, name_of, table_source
-from rankscope.errors import BadLine, BadLinesError, InputError
+from rankscope.errors import BadLine, BadLinesError, InputError, OptionError
 from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.file_state import FileStates, check_same
 from rankscope.io.limits import (
@@ -109,6 +109,12 @@ def planned_run(run: Run, plan: ShardPlan | None, *, progress: WatchJob | None =
     if not isinstance(source, FileSource) or source.is_given:
         return run
     if is_stream(source.address):
+        if plan is not None and plan.keep is not None:
+            what = "standard input" if source.address == "-" else source.address
+            raise OptionError(
+                f"{what} is read only once: what is kept of it would never be found again",
+                hint="leave keep out, or write it to a file and give that",
+            )
         if "stored" in vars(source):  # somebody has read it already
             return run
         source.once = source.once or stream_source(source, plan, progress)
@@ -685,7 +691,7 @@ class ShardedSource:
                 raise InputError(
                     f"{self.shown(where)} has {in_words(shard.size)} and can only be read as a whole, which takes "
                     f"about {in_words(look.bytes_taken())}; {in_words(max(0, room))} are left of the memory given",
-                    hint="only TREC text and Parquet can be read in parts: rankscope convert makes such a file",
+                    hint="only TREC text and Parquet can be read in parts: rankscope convert makes such files",
                 )
 
     def is_text(self, shard: Shard) -> bool:

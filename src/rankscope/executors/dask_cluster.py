@@ -127,7 +127,8 @@ def connected(on: Any) -> tuple[Any, bool]:
     try:
         client = open_client(address, timeout=CONNECT_S, set_as_default=False) if is_ours else on
     except (OSError, ValueError) as error:
-        hint = f"start both: `dask scheduler`, and on each machine `dask worker {address}`"
+        port = f" --port {address.rpartition(':')[2]}" if isinstance(on, str) else ""
+        hint = f"start both: `dask scheduler{port}`, and on each machine `dask worker {address}`"
         raise UnfinishedError(f"there is no scheduler of Dask at {on}: {error}", hint=hint) from error
     if client.asynchronous:
         raise OptionError("the client of Dask is an asynchronous one", hint="give the address of its scheduler")

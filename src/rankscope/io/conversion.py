@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from rankscope.checks import check_options
-from rankscope.errors import BadLine, OptionError, did_you_mean
+from rankscope.errors import BadLine, InputError, OptionError, did_you_mean
 from rankscope.io.detection import detect
 from rankscope.io.formats import check_format
 from rankscope.io.read import read_file
-from rankscope.io.source import PathLike, source_of
+from rankscope.io.shards import is_many
+from rankscope.io.source import PathLike, StoredFile, source_of
 from rankscope.io.table import KINDS
 from rankscope.io.write import write_rows
 from rankscope.records import StoredRecord
@@ -72,7 +75,7 @@ def convert(
     check_options(convert.__annotations__, {"kind": kind, "columns": columns, "lenient": lenient})
     check_format(source_format)
     check_format(target_format)
-    found = source_of(source)
+    found = one_file(source)
     if kind is not None and kind not in KINDS:
         raise OptionError(
             f"{kind!r} is no kind of file; the kinds are {', '.join(KINDS)}", hint=did_you_mean(kind, KINDS)
@@ -91,3 +94,15 @@ def convert(
         n_queries=len(set(read.rows.query)),
         bad_lines=read.bad_lines,
     )
+
+
+def one_file(path: PathLike) -> StoredFile:
+    """Return the file to convert, or the qrels of a BEIR folder; the files of a run are converted one by one."""
+    try:
+        return source_of(path)
+    except InputError as error:
+        if is_many(os.fspath(path)):
+            if not Path(path).is_dir():
+                error.message = f"{os.fspath(path)} stands for several files"
+            error.hint = "convert the files of a run one by one: a folder of the results is a run again"
+        raise

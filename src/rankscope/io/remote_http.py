@@ -169,6 +169,9 @@ def check_status(url: str, answer: urllib3.BaseHTTPResponse) -> None:
     if status in {200, 206}:
         return
     if status in {404, 410}:
+        if url.endswith("/") or "*" in url:
+            hint = "a web server does not list its files: give each by its address"
+            raise InputError(f"{name} does not exist", hint=hint)
         raise no_such_file(url, [])
     if status in _NO_PERMISSION:
         raise InputError(f"{name}: there is no permission to read it (HTTP {status})", hint="does it need a password?")

@@ -149,7 +149,7 @@ def files_of(path: str) -> list[str]:
         found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]  # noqa: PTH118, PTH208 (as above)
         what = f"{path} is a folder without files"
     else:
-        found = [name for name in glob.glob(path) if os.path.basename(name)[0] not in "._"]  # noqa: PTH119, PTH207 (as above)
+        found = [name for name in glob.glob(path, recursive=True) if os.path.basename(name)[:1] not in "._"]  # noqa: PTH119, PTH207 (as above)
         what = f"no file is called {path}"
     files = sorted(name for name in found if os.path.isfile(name) and not name.endswith(".queries.json"))  # noqa: PTH113 (as above)
     if not files:

@@ -162,6 +162,32 @@ def test_an_answer_that_is_cut_off(fake_store, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("status", "place"), [(200, None), (206, "bytes 10-19/5000")], ids=["the whole file", "another part"]
+)
+def test_another_part_than_was_asked_for_is_asked_for_again(status, place, fake_store, monkeypatch):
+    monkeypatch.setattr(remote, "HEAD_BYTES", 10)
+    headers = {"ETag": '"1"', "Last-Modified": "Wed, 18 Nov 2026 08:00:00 GMT"}
+    wrong = Said(b"x" * (10 if place else 5000), status, {**headers, **({"Content-Range": place} if place else {})})
+    right = Said(b"helloworld", 206, {**headers, "Content-Range": "bytes 0-9/10"})
+    server = fake_store(lambda asked: wrong if len(server.requests) < 3 else right)
+    assert remote_bytes("s3://rankings/a.txt") == b"helloworld"
+    server = fake_store(wrong)
+    with pytest.raises(rs.UnfinishedError, match="another part of the file than was asked for") as error:
+        remote_bytes("s3://rankings/a.txt")
+    assert "it was tried 4 times" in error.value.hint
+    assert len(server.requests) == 4
+
+
+def test_a_key_that_is_listed_and_not_there(bucket, monkeypatch):
+    url = bucket.put("a.run", b"hello")
+    monkeypatch.setattr(
+        remote_store.ObstoreFiles, "first", lambda *_: (_ for _ in ()).throw(remote_store.missing_key(url))
+    )
+    with pytest.raises(rs.InputError, match="is listed, but is not there"):
+        remote_file(url)
+
+
+@pytest.mark.parametrize(
     ("url", "message"),
     [
         ("ftp://example.org/a.run", "ftp:// cannot be opened"),

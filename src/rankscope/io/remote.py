@@ -253,6 +253,8 @@ def has_changed(url: str) -> InputError:
 def no_such_file(url: str, near: list[str]) -> InputError:
     """Return the error for a missing file, given the names beside it."""
     own = parts_of(url)[2].rpartition("/")[2]
+    if own in near:
+        return InputError(f"{shown_url(url)} is listed, but is not there", hint="was it removed just now? Try again")
     return InputError(f"{shown_url(url)} does not exist", hint=did_you_mean(own, near) or "check the address")
 
 

@@ -55,6 +55,7 @@ _SIGNS = (
     ("rejected", "InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|UnauthenticatedError"),
     ("credentials", r"169\.254\.|/latest/(api|meta-data)|MissingAccount|NoCredentials|credential"),
     ("permission", "PermissionError|PermissionDenied|AccessDenied|Forbidden"),
+    ("part", "NotPartial|UnexpectedRange"),
     ("address", "InvalidPath|could not parse path|UnknownConfiguration"),
     ("certificate", "certificate|UnknownIssuer"),
     ("busy", r"status code: (5\d\d|429)|SlowDown|Service ?Unavailable"),
@@ -284,6 +285,8 @@ def error_for(url: str, error: BaseException) -> Exception:
     if meaning == "unreachable":
         problem = f"{name} could not be read: its server cannot be reached"
         return UnfinishedError(problem, hint=f"check the network, {endpoint}")
+    if meaning == "part":
+        return TransientError("the answer is another part of the file than was asked for")
     if meaning in {"key", "changed"}:
         return missing_key(url) if meaning == "key" else has_changed(url)
     reasons = {"busy": "the server is busy or fails", "slow": "the answer took too long"}

@@ -175,6 +175,8 @@ def describe_bad_lines(bad_lines: tuple[BadLine, ...], *, shown: int, is_all: bo
     listed = [str(bad) for bad in bad_lines[:shown]]
     if len(bad_lines) > 1:
         listed.insert(0, f"{'' if is_all else 'at least '}{len(bad_lines)} bad lines in {bad_lines[0].path}")
+    if len(bad_lines) == 1 and not is_all:
+        listed.append("there may be more: not all was read")
     if len(bad_lines) > shown:
         n_more, last = len(bad_lines) - shown, bad_lines[-1].line
         listed.append(

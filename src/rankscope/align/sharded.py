@@ -132,21 +132,26 @@ def align_ahead(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, thread
             try:
                 found = work.hits_of(sources)
             except InputError as error:
-                if error.hint.startswith(looks_like(QRELS)) and any(len(source.files) > 1 for source in sources):
-                    error.hint = "this looks like qrels; a pattern such as 'run/part-*' leaves such files out of a run"
-                if isinstance(error, BadLinesError):
-                    raise with_shown_paths(error, sources) from None
-                raise
+                raise error_of_run(error, sources) from error.__cause__
             for source, hits in zip(sources, found, strict=True):
                 source.ahead[ahead_key(qrels, policies)] = (qrels, hits)  # the qrels stay, so that nothing has their id
 
 
+def error_of_run(error: InputError, sources: Sequence[ShardedSource]) -> InputError:
+    """Return what is wrong with a part as it is said of a run: its other files, or parts, may be sound or not."""
+    if error.hint.startswith(looks_like(QRELS)) and any(len(source.files) > 1 for source in sources):
+        error.hint = "this looks like qrels; a pattern such as 'run/part-*' leaves such files out of a run"
+    if not isinstance(error, BadLinesError):
+        return error
+    return with_shown_paths(error, sources)
+
+
 def with_shown_paths(error: BadLinesError, sources: Sequence[ShardedSource]) -> BadLinesError:
     """Return an error that does not name the copy of standard input, which is gone when somebody reads it."""
+    lines = error.bad_lines
     for source in (each for each in sources if each.spool is not None):
-        lines = [replace(line, path=source.shown(line.path)) for line in error.bad_lines]
-        error = BadLinesError(lines, is_all=error.is_all, hint=error.hint)
-    return error
+        lines = tuple(replace(line, path=source.shown(line.path)) for line in lines)
+    return BadLinesError(lines, is_all=False, hint=error.hint)  # other parts were not read
 
 
 def room_in(plan: ShardPlan, n_workers: int, taken: int) -> int:

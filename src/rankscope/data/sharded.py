@@ -430,6 +430,7 @@ def checked_rows(frame: pl.DataFrame, path: str, options: ReadOptions, first_row
     import io
 
     from rankscope.io.polars_file import collect_table
+    from rankscope.io.read import hint_for_rows
     from rankscope.io.source import FileReading
     from rankscope.io.table import RUN
 
@@ -437,7 +438,7 @@ def checked_rows(frame: pl.DataFrame, path: str, options: ReadOptions, first_row
     collected = collect_table(reading, RUN, frame)
     bad = tuple(reading.bad_lines)
     if bad and not options.lenient:
-        raise BadLinesError(bad, hint="every row needs query, doc, score; correct these, or skip them with --lenient")
+        raise BadLinesError(bad, hint=hint_for_rows(RUN))
     return CheckedRows(RUN.build(collected), bad)
 
 

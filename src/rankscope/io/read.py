@@ -194,6 +194,9 @@ def check_collected(reading: FileReading, n_good: int, kind: RowKind[Any], *, ha
 
 def explained(error: BadLinesError, n_good: int, kind: RowKind[Any], *, handler: Format) -> BadLinesError:
     """Return the error with a hint for the format and kind of file."""
-    hint = f"every row needs query, doc, {kind.value}; correct these, or skip them with lenient=True (--lenient)"
     own = handler.explain(kind, error.bad_lines, n_good) if handler.explain else None
-    return BadLinesError(error.bad_lines, is_all=error.is_all, hint=own or hint)
+    return BadLinesError(error.bad_lines, is_all=error.is_all, hint=own or hint_for_rows(kind))
+
+
+def hint_for_rows(kind: RowKind[Any]) -> str:
+    return f"every row needs query, doc, {kind.value}; correct these, or skip them with lenient=True (--lenient)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -45,6 +46,7 @@ class Loopback:
     def __init__(self, answer: Callable[[Asked], Said]) -> None:
         self.requests: list[Asked] = []
         self.connections = 0
+        self._sockets: list[socket.socket] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -52,6 +54,7 @@ class Loopback:
 
             def setup(self) -> None:
                 outer.connections += 1
+                outer._sockets.append(self.request)
                 super().setup()
 
             def handle_one(self) -> None:
@@ -87,3 +90,7 @@ class Loopback:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+        # a client that kept a connection would be answered by this server even when another one has its port by then
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)

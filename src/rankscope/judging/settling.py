@@ -127,7 +127,7 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
     pairs = compare_runs(qrels, dict(compared.runs), request, on_note=lambda _: None).groups[0].compared
     boxes = [DifferenceBox.of(each) for each in bounds]
     settled = are_settled(pairs, boxes, [each.counted for each in bounds], compared)
-    lacking = [pair for pair in sorted(compared.docs | known.unfinished) if known.joint and known.n_missing(pair)]
+    lacking = lacking_for_labels(compared, known)
     if lacking or not all(box.is_closed for box in boxes):
         # docs that may make all scores 0, labels that other docs may change, and docs that nobody has judged
         is_safe = certain >= policies.relevance_level and not lacking
@@ -148,6 +148,16 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
     if not state.order or known.n_finished < FEWEST_GRADES or lacking or not state.can_be_settled:
         return state
     return replace(state, n_about=about_how_many(compared, known, pairs, bounds, order))
+
+
+def lacking_for_labels(compared: ComparedRuns, known: KnownGrades) -> list[QueryDoc]:
+    """Return the docs without all their grades where each grade can change the labels of other docs: all covered ones.
+
+    A doc outside the task counts as well: once it is judged, those of the task may have other labels.
+    """
+    if not known.joint:
+        return []
+    return [pair for pair in sorted(compared.docs | known.unfinished | docs_read(compared)) if known.n_missing(pair)]
 
 
 def settle_without_bounds(

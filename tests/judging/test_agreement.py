@@ -375,6 +375,24 @@ def test_a_rater_who_differs_by_the_same_amount_on_every_query_is_opposite_too(t
     assert (pair.verdict.code, pair.against) == ("probably_better", ("bo",))
 
 
+def test_what_is_settled_has_the_verdict_that_raters_lower(tmp_path):
+    """One verdict everywhere: what a rater's own grades show the opposite of is no more than probable."""
+    with small_task(tmp_path, rule="trusted", trusted="ada", measure="P@1", overlap=2) as made:
+        made.grade("ada", TRUE)
+        half = settling_of(made.store, made.task)
+        made.grade("bo", TURNED)
+        (pair,) = agreement_of(made.store, made.task).verdicts.pairs
+        state = settling_of(made.store, made.task)
+    assert half.pairs[0].code == "better"
+    assert half.words.endswith(
+        "Settled: no grade of an open doc changes what the labels say; what single raters' grades make of it can change."
+    )
+    assert half.short.endswith("what all grades say together; what those of single raters make of it can change.")
+    assert (state.settled, state.pairs[0].code, state.pairs[0].text) == (True, "probably_better", pair.verdict.text)
+    assert pair.verdict.because == "raters"
+    assert state.words.endswith("Settled: no grade of an open doc changes this.")
+
+
 @pytest.mark.parametrize(("name", "expected"), [("latest", "all raters, latest grade"), ("only", "all raters")])
 def test_lines_of_rules(tmp_path, name, expected):
     with small_task(tmp_path, rule=name) as made:

@@ -55,6 +55,9 @@ class PairSettling(Record, kw_only=True):
     settled: bool
     """Whether the verdict is the same one whatever the open docs are: those of the task, and those that the measure
     reads of the lists. `SettlingState.open_ideal` says whether other docs could change it."""
+    raters_open: bool = False
+    """Whether docs are to be judged that may change what raters' own grades make of the verdict; `settled` is said of
+    the labels of the task alone."""
 
 
 class AuditLook(Record, kw_only=True):
@@ -166,7 +169,10 @@ def rater_line(state: SettlingState) -> str:
     """Say how far it is to a settled answer, to somebody who is not to know between which systems."""
     if state.stage == "settled":
         which = " as far as these docs go: no grade of those" if state.open_ideal else ": no grade of the docs"
-        return f"It is settled{which} that are left can change the answer."
+        answer = "the answer"
+        if any(pair.raters_open for pair in state.pairs):
+            answer = "what all grades say together; what those of single raters make of it can change"
+        return f"It is settled{which} that are left can change {answer}."
     if state.look is not None:
         return look_words(state.look)
     if state.stage == "nothing to settle":
@@ -214,7 +220,8 @@ def pair_words(pair: PairSettling, state: SettlingState) -> str:
     against = f"{pair.b} against {pair.a}: {pair.text} {pair.reason}".rstrip()
     if pair.settled:
         which = f" of the task, or {read_words(state)}," if state.open_ideal else ""
-        return f"{against} Settled: no grade of an open doc{which} changes this."
+        what = "what the labels say; what single raters' grades make of it can change" if pair.raters_open else "this"
+        return f"{against} Settled: no grade of an open doc{which} changes {what}."
     if pair.low is None or pair.high is None:
         return against
     ends = f"{pair.low:+z.3f} to {pair.high:+z.3f}"

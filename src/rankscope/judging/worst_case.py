@@ -140,6 +140,10 @@ class KnownGrades(Record, kw_only=True, eq=False):
         given = self.n_grades.get(pair, self.overlap - 1 if pair in self.unfinished else 0)
         return max(self.overlap - given, 1)
 
+    def are_asked(self, docs: Iterable[QueryDoc]) -> bool:
+        """Tell whether raters are asked for any of these docs."""
+        return any(pair not in self.untold and self.n_missing(pair) for pair in docs)
+
     @property
     def n_finished(self) -> int:
         return sum(map(len, self.grades.values())) - len(self.unfinished)

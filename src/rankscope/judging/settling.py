@@ -236,6 +236,9 @@ def settle_audit(
     queries = list(docs_of)
     audited = queries[: queries.index(order[0][0])] if order else queries
     planned = planned_looks(looks, len(queries))
+    untold = tuple(pair for pair in order if known.cannot_tell.get(pair, 0) >= known.n_missing(pair))
+    left = {query for query, _ in order}
+    after_untold = queries[queries.index(untold[0][0]) :] if untold else []
     look = AuditLook(
         n_audited=len(audited),
         n_queries=len(queries),
@@ -244,6 +247,9 @@ def settle_audit(
         level=round(1 - ALPHA / len(planned), 6),
         n_changed=changed[0],
         n_all=changed[1],
+        untold=untold,
+        untold_by_several=tuple(pair for pair in untold if known.cannot_tell[pair] > 1),
+        n_waiting=sum(query not in left for query in after_untold),
     )
     pairs: tuple[PairSettling, ...] = ()
     if compared is not None and queries and look.look:
@@ -266,7 +272,7 @@ def settle_audit(
         pairs=pairs,
         look=look,
     )
-    return to_judge(state, None, known, order)
+    return replace(to_judge(state, None, known, order), n_untold=len(untold))
 
 
 def mixed_settling(
@@ -497,6 +503,7 @@ def known_grades(
         untold=frozenset(
             pair for pair, n in n_said.items() if n >= plan.overlap and pair[1] not in grades.get(pair[0], {})
         ),
+        cannot_tell={pair: n - n_grades.get(pair, 0) for pair, n in answered.items() if n > n_grades.get(pair, 0)},
         n_untrusted=n_untrusted,
         joint=plan.rule == "dawid-skene" or bool(no_labels),
         no_labels=no_labels,

@@ -103,6 +103,8 @@ class KnownGrades(Record, kw_only=True, eq=False):
     """The labels that unfinished docs can still get by the rule; any of the scale where it is not said."""
     untold: frozenset[QueryDoc] = frozenset()
     """Docs without a grade that as many raters could not tell as are asked: nobody is asked any more."""
+    cannot_tell: Mapping[QueryDoc, int] = MappingProxyType({})
+    """How many raters have answered that they cannot tell a doc, where any has."""
     n_untrusted: int = 0
     """Docs that the trusted rater did not grade, where only this one's grades count: they have those of others."""
     joint: bool = False

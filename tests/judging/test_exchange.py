@@ -898,6 +898,27 @@ def test_who_was_forgotten_or_renamed_is_the_same_rater_in_an_earlier_export(sto
     assert [rater.name for rater in store.raters.list(task)] == [known.name]
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "said",
+    [("export", ""), ("export", "2026-01-01T00:00:00+00:00"), ("table", ""), ("table", "2026-01-01T00:00:00+00:00")],
+)
+def test_a_file_without_times_or_ids_gives_no_name_back(store, task, tmp_path, form, said):
+    """An export has the rater's id; a table made by hand has a name alone, and is known by its times."""
+    again, at = said
+    table, path = tmp_path / "in.csv", tmp_path / f"out.{form}"
+    table.write_text(f"query,doc,grade,rater,at\nq1,d1,2,Ann,{at}\nq1,d2,1,Bo,{at}\n")
+    import_judgments(store, table, collection="c", task=task)
+    export_judgments(store, path, collection="c", task=task)
+    ann, bo = store.raters.list(task)
+    names = [store.raters.forget(ann.number).name, bo.name]
+    found = import_judgments(store, path if again == "export" else table, collection="c", task=task)
+    if again == "table" and not at:  # anybody may have said so: nothing tells whose it is
+        assert (found.n_new, len(store.raters.list(task))) == (1, 3)
+        return
+    assert (found.n_new, [rater.name for rater in store.raters.list(task)]) == (0, names)
+
+
 def test_the_same_id_of_another_store_is_another_rater(store, task, tmp_path):
     ann_says(store, task)
     path = tmp_path / "out.jsonl"

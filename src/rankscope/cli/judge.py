@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from rankscope.store import Store
     from rankscope.store.qrels import StoredQrels
 
+RULES_HELP = (
+    "how several grades become one: lower median (default), majority (of several as frequent the lowest), mean, max, "
+    "latest (by their times), trusted, dawid-skene or only"
+)
 OWN_POOLS = ("top", "settle", "sample", "disagreements", "audit")
 EPILOG = """\
 examples:
@@ -215,7 +219,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--gold-share", metavar="X", help="the share of docs whose grade is known (default: 0)")
     make.add_argument("--repeat-share", metavar="X", help="the share of docs that come twice (default: 0.05)")
     make.add_argument("--guideline", metavar="FILE", help="Markdown with a list `## Scale` (default: one for 0 to 3)")
-    make.add_argument("--rule", metavar="WORD", help="how several grades become one (default: lower median)")
+    make.add_argument("--rule", metavar="WORD", help=RULES_HELP)
     make.add_argument("--trusted", metavar="RATER", help="whose grade counts, with --rule trusted")
     make.add_argument("--seed", metavar="N", help="seed of everything random (default: 0)")
     more = parser.add_argument_group("others")

@@ -247,6 +247,16 @@ def test_a_rater_who_is_not_known_is_not_added_by_a_typo(clinic, rankscope, grad
     assert "rater 2, Bo: 1 judged, not on the page" in shown
 
 
+def test_a_number_in_place_of_a_rater_of_a_file_is_that_of_one(clinic, rankscope):
+    create(rankscope)
+    rankscope("judge", "invite", "t", "Ann")
+    (clinic / "in.csv").write_text("query,doc,grade,flag\nq00,y,1,\n")
+    refused = rankscope("judge", "import", "in.csv", "--task", "t", "--rater", "999")
+    assert (refused.code, "t has no rater '999'" in refused.err, "there are Ann" in refused.err) == (2, True, True)
+    assert rankscope("judge", "import", "in.csv", "--task", "t", "--rater", "1").code == 0
+    assert "rater 1, Ann: 1 judged" in rankscope("judge", "show", "t").out
+
+
 @pytest.mark.parametrize(("typed", "added"), [("y\n", True), ("\n", False)])
 def test_at_a_terminal_it_is_asked_whether_a_new_rater_is_meant(monkeypatch, typed, added):
     class Terminal(io.StringIO):
@@ -510,6 +520,11 @@ def test_the_guideline_of_a_task_is_shown_and_changed(clinic, rankscope):
     (clinic / "new.md").write_text(f"Look twice.\n\n{text}")
     assert rankscope("judge", "guideline", "t", "new.md").out == "what is judged in t from now on follows new.md\n"
     assert rankscope("judge", "guideline", "t").out.startswith("Look twice.")
+    folder = rankscope("judge", "guideline", "t", ".")
+    assert (folder.code, folder.err) == (
+        2,
+        "error: . is a folder\nhint: give the file of the guideline, a text in Markdown\n",
+    )
     (clinic / "other.md").write_text("Grade.\n\n## Scale\n\n- 0 No\n- 7 Yes\n")
     refused = rankscope("judge", "guideline", "t", "other.md")
     assert (refused.code, "the grades may not" in refused.err) == (2, True)

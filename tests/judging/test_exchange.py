@@ -919,6 +919,19 @@ def test_a_file_without_times_or_ids_gives_no_name_back(store, task, tmp_path, f
     assert (found.n_new, [rater.name for rater in store.raters.list(task)]) == (0, names)
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "quepid.csv"])
+def test_an_export_without_judgments_is_taken_in(store, task, tmp_path, name):
+    path = tmp_path / name
+    assert export_judgments(store, path, collection="c", task=task, format="quepid" if name[0] == "q" else None) == 0
+    found = import_judgments(store, path, collection="c", task=task)
+    assert (found.n, found.n_new) == (0, 0)
+    assert found.notes[0].endswith("is an export without any judgment")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    with pytest.raises(RankscopeError, match="empty"):
+        import_judgments(store, empty, collection="c", task=task)
+
+
 def test_the_same_id_of_another_store_is_another_rater(store, task, tmp_path):
     ann_says(store, task)
     path = tmp_path / "out.jsonl"

@@ -363,7 +363,7 @@ def create(args: argparse.Namespace, store: Store) -> None:
         plan,
         runs=runs,
         collection=args.collection,
-        guideline=None if args.guideline is None else read_text(args.guideline),
+        guideline=None if args.guideline is None else guideline_in(args.guideline),
         pairs=pairs,
         who=getpass_user(),
     )
@@ -603,8 +603,14 @@ def guideline(args: argparse.Namespace, store: Store) -> None:
     if len(args.names) < 2:
         show(store.tasks.guideline_text(task).rstrip("\n"))
         return
-    change_guideline(store, task, read_text(args.names[1]))
+    change_guideline(store, task, guideline_in(args.names[1]))
     show(f"what is judged in {task.name} from now on follows {args.names[1]}")
+
+
+def guideline_in(path: str) -> str:
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder", hint="give the file of the guideline, a text in Markdown")
+    return read_text(path)
 
 
 def named_raters(args: argparse.Namespace, store: Store, task: Task) -> list[TaskRater]:
@@ -671,7 +677,7 @@ def grade_file(args: argparse.Namespace) -> None:
     if args.rater or args.new_rater:
         flag = "--rater" if args.rater else "--new-rater"
         raise OptionError(f"{flag} does nothing with a file", hint="it is for tasks, which know who judged")
-    desk = FileDesk(Path(args.names[0]), DEFAULT_GUIDELINE if args.guideline is None else read_text(args.guideline))
+    desk = FileDesk(Path(args.names[0]), DEFAULT_GUIDELINE if args.guideline is None else guideline_in(args.guideline))
     grade_all(desk)
 
 
@@ -816,7 +822,10 @@ def take_in_file(args: argparse.Namespace, store: Store) -> None:
 
     path, collection, task = file_and_place(args, store)
     check_word("kind", args.kind, IMPORT_FORMATS)
-    given = {"rater": args.rater or "", "query": args.query or "", "format": args.kind}
+    rater = args.rater or ""
+    if task is not None and rater.isdecimal():  # numbers name raters, and nobody is added who is called by one
+        rater = find_rater(store, task, rater).id
+    given = {"rater": rater, "query": args.query or "", "format": args.kind}
     taken = import_judgments(store, path, collection=collection, task=task, **given)
     kinds = {"grade": taken.n_grades, "flag": taken.n_flags, "choice": taken.n_choices}
     kinds["preference"] = taken.n_preferences

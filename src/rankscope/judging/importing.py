@@ -35,6 +35,7 @@ from rankscope.judging.judgment_files import (
     TASK_NUMBER,
     ImportFormat,
     check_sources,
+    empty_export,
     exported_judgments,
     first_rows,
     format_of,
@@ -123,6 +124,9 @@ def import_judgments(
     ...     rs.import_judgments(store, "qrels.txt", collection="recipes", rater="ann").n_new
     1
     """
+    if empty := empty_export(path):
+        note = f"{shown_url(str(path))} is an export without any judgment"
+        return TakenIn(format=empty, n=0, n_new=0, n_grades=0, n_flags=0, n_choices=0, notes=(note,))
     form = format or format_of(path)
     if form not in ("judgments", "export") and says_who(first_rows(path)):
         raise FormatError(

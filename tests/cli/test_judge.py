@@ -13,8 +13,10 @@ import pytest
 import rankscope as rs
 from rankscope.cli.judge import ListedTask, is_meant, judged_words
 from rankscope.cli.judge_grade import FileDesk, Grading, keys_of
+from rankscope.data.tasks import TaskPlan
 from rankscope.judging.records import GradeLabel
 from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, session_of, states_of_raters
+from rankscope.judging.tasks import create_task
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
 
@@ -480,8 +482,32 @@ def test_lists_get_no_grades_and_settle_nothing(clinic, rankscope):
 
 
 def test_large_numbers_have_separators():
-    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 1203, 1001, 2, 3, 0, "2026-01-01")
+    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 0, 1203, 1001, 2, 3, 0, "2026-01-01")
     assert judged_words(many) == "1,203 of 1,406 docs judged (1,001 by 2 raters)"
+    assert judged_words(replace(many, gold=4)).endswith("(1,001 by 2 raters), beside 4 gold docs")
+
+
+def test_gold_docs_are_counted_apart_as_nobody_may_have_them(clinic, rankscope):
+    """Ten docs are judged, and gold docs are checks: what of these is in nobody's queue would never be judged."""
+    with open_store(clinic) as store:
+        task = create_task(
+            store,
+            "t",
+            TaskPlan(pool="file", gold_share=0.2, repeat_share=0.0),
+            collection=store.runs.collections()[0],
+            pairs=[("q00", doc) for doc in "xyz"],
+            gold={"q00": {"w": 1.0, "v": 0.0}},
+        )
+        ann, _ = store.raters.invite(task, name="Ann")
+        session = session_of(store, task, ann)
+        for item in session.state().items:
+            assert (
+                session.save(SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=item.doc, grade=1.0)).status
+                == "ok"
+            )
+        assert session.state().done == session.state().n
+        n_gold = sum(item.gold is not None for item in store.tasks.items(task))
+    assert f"task 1, t: 3 of 3 docs judged, beside {n_gold} gold doc" in rankscope("judge", "show", "t").out
 
 
 def test_a_name_is_that_of_one_rater_and_links_are_renewed(clinic, rankscope):

@@ -27,6 +27,7 @@ from rankscope.judging.importing import import_judgments, judge_qrels_in
 from rankscope.judging.judgment_files import format_of
 from rankscope.judging.opinions import opinions_of
 from rankscope.judging.settling import settling_of
+from rankscope.judging.tasks import create_task
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
 from rankscope.store.schema import rater as rater_table
@@ -930,6 +931,20 @@ def test_an_export_without_judgments_is_taken_in(store, task, tmp_path, name):
     empty.write_text("")
     with pytest.raises(RankscopeError, match="empty"):
         import_judgments(store, empty, collection="c", task=task)
+
+
+def test_the_same_judgments_by_another_format_are_not_new(store, task, tmp_path):
+    """A table has no place for uuids: what it brought is known again by what was said, and when."""
+    ann_says(store, task, flag=True, note="why")
+    paths = [tmp_path / "out.csv", tmp_path / "out.jsonl"]
+    for path in paths:
+        export_judgments(store, path, collection="c", task=task)
+    with open_store(tmp_path / "other.db", create=True) as other:
+        known = store.tasks.items(task)
+        pairs = [(item.query, item.doc) for item in known]
+        text = store.tasks.guideline_text(task)
+        there = create_task(other, "t", TaskPlan(pool="file"), collection="c", guideline=text, pairs=pairs)
+        assert [import_judgments(other, path, collection="c", task=there).n_new for path in paths] == [2, 0]
 
 
 def test_the_same_id_of_another_store_is_another_rater(store, task, tmp_path):

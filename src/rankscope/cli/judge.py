@@ -133,7 +133,9 @@ class ListedTask(Record):
     pool: str
     state: str
     docs: int
-    """In lists: queries."""
+    """Without gold docs; in lists: queries."""
+    gold: int
+    """Docs of known grade, by which raters are checked: each rater gets some of them, and some may be nobody's."""
     judged: int
     """Docs that a rater has judged: graded, or said that they cannot tell; in lists queries."""
     finished: int
@@ -431,7 +433,10 @@ def getpass_user() -> str:
 def listed(store: Store, task: Task) -> ListedTask:
     from rankscope.judging.left_to_judge import judged_by
 
-    said, items = judged_by(store, task), store.tasks.items(task)
+    every = store.tasks.items(task)
+    items = [item for item in every if item.gold is None]
+    gold = {(item.query, item.doc) for item in every} - {(item.query, item.doc) for item in items}
+    said = [each for each in judged_by(store, task) if each[:2] not in gold]
     judged, by = Counter((query, doc) for query, doc, _ in said), {rater for *_, rater in said}
     raters = [rater for rater in store.raters.list(task) if rater.revoked is None or rater.key in by]
     return ListedTask(
@@ -442,6 +447,7 @@ def listed(store: Store, task: Task) -> ListedTask:
         pool=task.plan.pool,
         state=task.state,
         docs=len({item.query for item in items}) if task.plan.mode == "lists" else len(items),
+        gold=len(gold),
         judged=len(judged),
         finished=sum(n >= task.plan.overlap for n in judged.values()),
         overlap=task.plan.overlap,
@@ -454,7 +460,8 @@ def listed(store: Store, task: Task) -> ListedTask:
 def judged_words(each: ListedTask) -> str:
     """Say how much is judged; where several raters judge each doc, also of how many docs that is so."""
     words = f"{each.judged:,} of {counted(each.docs, 'query' if each.mode == 'lists' else 'doc')} judged"
-    return f"{words} ({each.finished:,} by {each.overlap:,} raters)" if each.overlap > 1 else words
+    words += f" ({each.finished:,} by {each.overlap:,} raters)" if each.overlap > 1 else ""
+    return f"{words}, beside {counted(each.gold, 'gold doc')}" if each.gold else words
 
 
 def list_tasks(args: argparse.Namespace, store: Store) -> None:

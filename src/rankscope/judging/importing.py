@@ -231,11 +231,12 @@ def said_of(each: SingleJudgment) -> tuple[object, ...]:
     return (each.task or "").endswith(AGAIN), each.query, each.doc, each.at, each.grade, each.choice
 
 
-def as_held(wanted: Sequence[SingleJudgment], before: Iterable[StoredJudgment]) -> Iterator[SingleJudgment]:
-    """Yield judgments with the uuids that the store knows them by, also where their file has no place for uuids."""
+def as_held(wanted: Sequence[SingleJudgment], before: Sequence[StoredJudgment]) -> Iterator[SingleJudgment]:
+    """Yield judgments with the uuids that the store knows them by, whichever their file gives them, or none."""
     uuid_of = {replace(each.judgment, uuid=""): each.judgment.uuid for each in before if each.judgment.at is not None}
+    known = {each.judgment.uuid for each in before}
     for each in wanted:
-        yield each if each.uuid else replace(each, uuid=uuid_of.get(each, ""))
+        yield each if each.uuid in known else replace(each, uuid=uuid_of.get(replace(each, uuid=""), each.uuid))
 
 
 def labels_of_model(store: Store, collection: str, source: JudgmentSource) -> StoredQrels:

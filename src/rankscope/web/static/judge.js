@@ -319,8 +319,10 @@ function showCounts() {
   $("flags").textContent = number(first.filter((item) => item.state.flag).length);
   $("unclear").textContent = number(first.filter((item) => item.state.cannot_tell).length);
   const twice = done.filter((item) => item.again);
-  const alike = twice.filter((item) => itemOf({ ...item, again: false })?.state.grade === item.state.grade);
-  $("twice").textContent = twice.length ? `${alike.length} of ${twice.length} alike` : "–";
+  // who could not tell at one of the times has given nothing to compare
+  const grades = twice.map((item) => [itemOf({ ...item, again: false })?.state.grade ?? null, item.state.grade]);
+  const told = grades.filter((both) => !both.includes(null));
+  $("twice").textContent = told.length ? `${told.filter(([first, second]) => first === second).length} of ${told.length} alike` : "–";
 }
 
 function showEnd() {

@@ -13,8 +13,10 @@ import pytest
 import rankscope as rs
 from rankscope.cli.judge import ListedTask, is_meant, judged_words
 from rankscope.cli.judge_grade import FileDesk, Grading, keys_of
+from rankscope.data.tasks import TaskPlan
 from rankscope.judging.records import GradeLabel
 from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session, session_of, states_of_raters
+from rankscope.judging.tasks import create_task
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredDoc, StoredQuery, open_store
 
@@ -247,6 +249,16 @@ def test_a_rater_who_is_not_known_is_not_added_by_a_typo(clinic, rankscope, grad
     assert "rater 2, Bo: 1 judged, not on the page" in shown
 
 
+def test_a_number_in_place_of_a_rater_of_a_file_is_that_of_one(clinic, rankscope):
+    create(rankscope)
+    rankscope("judge", "invite", "t", "Ann")
+    (clinic / "in.csv").write_text("query,doc,grade,flag\nq00,y,1,\n")
+    refused = rankscope("judge", "import", "in.csv", "--task", "t", "--rater", "999")
+    assert (refused.code, "t has no rater '999'" in refused.err, "there are Ann" in refused.err) == (2, True, True)
+    assert rankscope("judge", "import", "in.csv", "--task", "t", "--rater", "1").code == 0
+    assert "rater 1, Ann: 1 judged" in rankscope("judge", "show", "t").out
+
+
 @pytest.mark.parametrize(("typed", "added"), [("y\n", True), ("\n", False)])
 def test_at_a_terminal_it_is_asked_whether_a_new_rater_is_meant(monkeypatch, typed, added):
     class Terminal(io.StringIO):
@@ -470,8 +482,32 @@ def test_lists_get_no_grades_and_settle_nothing(clinic, rankscope):
 
 
 def test_large_numbers_have_separators():
-    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 1203, 1001, 2, 3, 0, "2026-01-01")
+    many = ListedTask(1, "t", "c", "docs", "top", "open", 1406, 0, 1203, 1001, 2, 3, 0, "2026-01-01")
     assert judged_words(many) == "1,203 of 1,406 docs judged (1,001 by 2 raters)"
+    assert judged_words(replace(many, gold=4)).endswith("(1,001 by 2 raters), beside 4 gold docs")
+
+
+def test_gold_docs_are_counted_apart_as_nobody_may_have_them(clinic, rankscope):
+    """Ten docs are judged, and gold docs are checks: what of these is in nobody's queue would never be judged."""
+    with open_store(clinic) as store:
+        task = create_task(
+            store,
+            "t",
+            TaskPlan(pool="file", gold_share=0.2, repeat_share=0.0),
+            collection=store.runs.collections()[0],
+            pairs=[("q00", doc) for doc in "xyz"],
+            gold={"q00": {"w": 1.0, "v": 0.0}},
+        )
+        ann, _ = store.raters.invite(task, name="Ann")
+        session = session_of(store, task, ann)
+        for item in session.state().items:
+            assert (
+                session.save(SaveRequest(uuid=str(uuid.uuid4()), query=item.query, doc=item.doc, grade=1.0)).status
+                == "ok"
+            )
+        assert session.state().done == session.state().n
+        n_gold = sum(item.gold is not None for item in store.tasks.items(task))
+    assert f"task 1, t: 3 of 3 docs judged, beside {n_gold} gold doc" in rankscope("judge", "show", "t").out
 
 
 def test_a_name_is_that_of_one_rater_and_links_are_renewed(clinic, rankscope):
@@ -510,6 +546,11 @@ def test_the_guideline_of_a_task_is_shown_and_changed(clinic, rankscope):
     (clinic / "new.md").write_text(f"Look twice.\n\n{text}")
     assert rankscope("judge", "guideline", "t", "new.md").out == "what is judged in t from now on follows new.md\n"
     assert rankscope("judge", "guideline", "t").out.startswith("Look twice.")
+    folder = rankscope("judge", "guideline", "t", ".")
+    assert (folder.code, folder.err) == (
+        2,
+        "error: . is a folder\nhint: give the file of the guideline, a text in Markdown\n",
+    )
     (clinic / "other.md").write_text("Grade.\n\n## Scale\n\n- 0 No\n- 7 Yes\n")
     refused = rankscope("judge", "guideline", "t", "other.md")
     assert (refused.code, "the grades may not" in refused.err) == (2, True)

@@ -83,7 +83,7 @@ def test_a_rater_who_sees_the_opposite_lowers_the_verdict(tmp_path):
     assert "see the hardest docs and the guideline" in found.headline
     assert "see the hardest queries and the guideline" in replace(found, hardest=()).headline
     assert "): see the guideline." in replace(found, hardest=(), hardest_queries=()).headline
-    assert len(found.hardest) == 24
+    assert len(found.hardest) == 48  # on all docs they differ
     assert found.hardest[0].steps == 3
     assert set(found.hardest[0].grades) == {"ada", "bo"}
     assert found.hardest[0].title.startswith("title of d")
@@ -373,6 +373,39 @@ def test_a_rater_who_differs_by_the_same_amount_on_every_query_is_opposite_too(t
     assert pair.lines[1].low is None
     assert pair.lines[1].delta == pytest.approx(-0.5065, abs=5e-5)
     assert (pair.verdict.code, pair.against) == ("probably_better", ("bo",))
+
+
+def test_on_a_scale_of_two_grades_docs_on_which_raters_differ_are_the_hardest(tmp_path):
+    """By hand: bo differs on d1 of q01, cy on d0 of q02; three graded d0, two d1, so d0 comes first."""
+    with small_task(tmp_path, n_queries=3) as made:
+        truth = {"d0": 1, "d1": 0, "d2": 0, "d3": 0}
+        made.grade("ada", truth)
+        made.grade("bo", lambda query, doc: 1 if (query, doc) == ("q01", "d1") else truth[doc])
+        made.grade("cy", lambda query, doc: {"q02": 0, "q01": 1}.get(query, 1) if doc == "d0" else None)
+        found = agreement_of(made.store, made.task)
+    assert found.apart.n == 0
+    assert [(each.query, each.doc, each.steps) for each in found.hardest] == [("q02", "d0", 1), ("q01", "d1", 1)]
+    assert found.hardest[0].grades == {"ada": 1, "bo": 1, "cy": 0}
+    section = next(each for each in agreement_report(found).sections if each.title == "Hardest docs")
+    assert section.intro == "Raters differ on 2 docs, those whose grades are furthest apart first."
+
+
+def test_what_is_settled_has_the_verdict_that_raters_lower(tmp_path):
+    """One verdict everywhere: what a rater's own grades show the opposite of is no more than probable."""
+    with small_task(tmp_path, rule="trusted", trusted="ada", measure="P@1", overlap=2) as made:
+        made.grade("ada", TRUE)
+        half = settling_of(made.store, made.task)
+        made.grade("bo", TURNED)
+        (pair,) = agreement_of(made.store, made.task).verdicts.pairs
+        state = settling_of(made.store, made.task)
+    assert half.pairs[0].code == "better"
+    assert half.words.endswith(
+        "Settled: no grade of an open doc changes what the labels say; what single raters' grades make of it can change."
+    )
+    assert half.short.endswith("what all grades say together; what those of single raters make of it can change.")
+    assert (state.settled, state.pairs[0].code, state.pairs[0].text) == (True, "probably_better", pair.verdict.text)
+    assert pair.verdict.because == "raters"
+    assert state.words.endswith("Settled: no grade of an open doc changes this.")
 
 
 @pytest.mark.parametrize(("name", "expected"), [("latest", "all raters, latest grade"), ("only", "all raters")])

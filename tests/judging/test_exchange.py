@@ -27,6 +27,7 @@ from rankscope.judging.importing import import_judgments, judge_qrels_in
 from rankscope.judging.judgment_files import format_of
 from rankscope.judging.opinions import opinions_of
 from rankscope.judging.settling import settling_of
+from rankscope.judging.tasks import create_task
 from rankscope.records import replace
 from rankscope.store import CollectionFacts, RunFacts, StoredQuery, open_store
 from rankscope.store.schema import rater as rater_table
@@ -896,6 +897,54 @@ def test_who_was_forgotten_or_renamed_is_the_same_rater_in_an_earlier_export(sto
     known = store.raters.rename(ann.number, called) if called else store.raters.forget(ann.number)
     assert import_judgments(store, path, collection="c", task=task).n_new == 0
     assert [rater.name for rater in store.raters.list(task)] == [known.name]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "said",
+    [("export", ""), ("export", "2026-01-01T00:00:00+00:00"), ("table", ""), ("table", "2026-01-01T00:00:00+00:00")],
+)
+def test_a_file_without_times_or_ids_gives_no_name_back(store, task, tmp_path, form, said):
+    """An export has the rater's id; a table made by hand has a name alone, and is known by its times."""
+    again, at = said
+    table, path = tmp_path / "in.csv", tmp_path / f"out.{form}"
+    table.write_text(f"query,doc,grade,rater,at\nq1,d1,2,Ann,{at}\nq1,d2,1,Bo,{at}\n")
+    import_judgments(store, table, collection="c", task=task)
+    export_judgments(store, path, collection="c", task=task)
+    ann, bo = store.raters.list(task)
+    names = [store.raters.forget(ann.number).name, bo.name]
+    found = import_judgments(store, path if again == "export" else table, collection="c", task=task)
+    if again == "table" and not at:  # anybody may have said so: nothing tells whose it is
+        assert (found.n_new, len(store.raters.list(task))) == (1, 3)
+        return
+    assert (found.n_new, [rater.name for rater in store.raters.list(task)]) == (0, names)
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "quepid.csv"])
+def test_an_export_without_judgments_is_taken_in(store, task, tmp_path, name):
+    path = tmp_path / name
+    assert export_judgments(store, path, collection="c", task=task, format="quepid" if name[0] == "q" else None) == 0
+    found = import_judgments(store, path, collection="c", task=task)
+    assert (found.n, found.n_new) == (0, 0)
+    assert found.notes[0].endswith("is an export without any judgment")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    with pytest.raises(RankscopeError, match="empty"):
+        import_judgments(store, empty, collection="c", task=task)
+
+
+def test_the_same_judgments_by_another_format_are_not_new(store, task, tmp_path):
+    """A table has no place for uuids: what it brought is known again by what was said, and when."""
+    ann_says(store, task, flag=True, note="why")
+    paths = [tmp_path / "out.csv", tmp_path / "out.jsonl"]
+    for path in paths:
+        export_judgments(store, path, collection="c", task=task)
+    with open_store(tmp_path / "other.db", create=True) as other:
+        known = store.tasks.items(task)
+        pairs = [(item.query, item.doc) for item in known]
+        text = store.tasks.guideline_text(task)
+        there = create_task(other, "t", TaskPlan(pool="file"), collection="c", guideline=text, pairs=pairs)
+        assert [import_judgments(other, path, collection="c", task=there).n_new for path in paths] == [2, 0]
 
 
 def test_the_same_id_of_another_store_is_another_rater(store, task, tmp_path):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy as sa
 
 import rankscope as rs
 from rankscope.data.tasks import TaskItem
 from rankscope.judging.agreement import CountOf
-from rankscope.judging.opinion_records import OpinionReport, rate_text
+from rankscope.judging.opinion_records import OpinionReport, rate_end_text, rate_text
 from rankscope.judging.opinions import opinions_of, outcome_of
 from rankscope.judging.pools import with_ranks
 from rankscope.records import replace
-from rankscope.report.document import Estimates
+from rankscope.report.document import Estimate, Estimates, Report
 from rankscope.report.opinions import choices_table, opinions_report
 from rankscope.report.render import render
+from rankscope.report.render.interval import text_estimate
+from rankscope.store.schema import task_item
 from small_task import small_task
 
 GRADES = {"d0": 3, "d1": 1, "d2": 0, "d3": 0}
@@ -53,6 +56,41 @@ def test_win_rate_of_choices(tmp_path):
 )
 def test_who_has_the_chosen_doc_higher(a, b, outcome):
     assert outcome_of(a, b) == outcome
+
+
+def test_a_first_doc_that_the_task_does_not_hold_could_not_be_chosen(tmp_path):
+    """By hand: both have x on top, which a task of docs that settle something leaves out, and no item shows it."""
+    lists = {"old": ("x", "d1", "d0"), "new": ("x", "d0", "d1")}
+    with small_task(tmp_path, lists=lists) as made:
+        with made.store.writing() as connection:
+            connection.execute(sa.delete(task_item).where(task_item.c.doc == "x", task_item.c.query != "q00"))
+        for query in made.queries[:5]:
+            made.say("ada", query, "d0", choice=True)
+        found = opinions_of(made.store, made.task)
+    assert (found.choices.n_queries, found.choices.n_first_left_out) == (5, 4)
+    assert found.details[0].startswith(
+        "Raters chose among the docs of the task: in 4 of 5 queries with a choice it does not hold the first doc of a"
+    )
+    assert found.details[0] in render(opinions_report(found), "html")
+
+
+def test_what_has_no_interval_is_drawn_as_a_point_beside_others():
+    rows = (
+        Estimate("with", 10.0, -5.0, 20.0, "+10", "unsure"),
+        Estimate("without", 20.0, None, None, "+20", "better"),
+        Estimate("half", 20.0, 10.0, None, "+20"),
+    )
+    block = Estimates("points", rows)
+    assert text_estimate(rows[1], block, width=26, ends=False) == "·····|···················●"
+    assert text_estimate(rows[2], block) == ""
+    assert render(Report("r", (block,), (), ()), "html").count('class="pt"') == 2
+
+
+@pytest.mark.parametrize(
+    ("end", "words"), [(0.999999, "100.0%"), (1e-7, "0.0%"), (0.9994, "99.9%"), (0.5001, "50.01%"), (0.25, "25.0%")]
+)
+def test_an_interval_ends_at_all_or_nothing_plainly(end, words):
+    assert rate_end_text(end) == words
 
 
 def test_raters_of_a_query_are_one_unit(tmp_path):

@@ -86,6 +86,29 @@ def test_words_can_be_given_to_runs_that_the_store_has_already(capsys):
         assert store.tasks.queries(task, ["q0", "q2"])["q0"].text == "words of q0"
 
 
+@pytest.mark.parametrize("before", [None, (), ("--queries", "queries.jsonl")])
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_raters_read_attributes_and_the_conversation_of_queries_in_files(command, before):
+    """Also where the store has the runs already, with queries or without, of which nothing else was known."""
+    if before is not None:
+        keep(*before, command=command)
+    said = [{"role": "user", "content": "hello"}]
+    rows = [
+        {"id": f"q{i}", "text": f"words of q{i}", "specialty": "heart", "seen": 2, "conversation": said}
+        for i in range(4)
+    ]
+    Path("known.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    keep("--queries", "known.jsonl", "--docs", "docs.jsonl", command=command)
+    create()
+    with open_store("s.db") as store:
+        task = store.tasks.get("films")
+        session = session_of(store, task, store.raters.invite(task, name="Ann")[0])
+        for query in ("q0", "q2"):  # one with judgments, one without
+            view = session.query(query)
+            assert view.attributes == {"specialty": "heart", "seen": 2}
+            assert view.conversation == ("user: hello",)
+
+
 def test_words_travel_with_an_export_and_compare_counts_the_same_queries(capsys):
     keep("--queries", "queries.jsonl", "--docs", "docs.jsonl")
     create("-m", "P@2")

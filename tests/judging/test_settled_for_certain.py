@@ -169,6 +169,18 @@ def test_where_labels_hang_together_all_docs_of_the_task_are_needed():
     assert settle(what, KnownGrades(grades=grades | {"q00": {"y": 0.0, "z": 1.0, "w": 0.0}}, joint=True)).settled
 
 
+def test_where_labels_hang_together_docs_outside_the_task_are_needed_too():
+    """RR@2 is 1 for z at rank 1 whatever w at rank 2 is; but once w is graded, the label of z may be another one."""
+    queries = [f"q{i:02}" for i in range(12)]
+    lists = {"a": {q: ["y"] for q in queries}, "b": {q: ["z", "w"] if q == "q00" else ["z"] for q in queries}}
+    what = compared(lists, "RR@2", docs=[(q, doc) for q in queries for doc in "yz"])
+    grades = {q: {"y": 0.0, "z": 1.0} for q in queries}
+    assert settle(what, KnownGrades(grades=grades)).settled
+    state = settle(what, KnownGrades(grades=grades, joint=True))
+    assert (state.settled, state.order, state.outside) == (False, (), (("q00", "w"),))
+    assert not any(pair.settled for pair in state.pairs)
+
+
 def test_all_judged_and_none_relevant_is_said():
     lists = {"a": {"q1": ["y"]}, "b": {"q1": ["z"]}}
     state = settle(compared(lists, "P@1"), KnownGrades(grades={"q1": {"y": 0.0, "z": 0.0}}))

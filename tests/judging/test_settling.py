@@ -249,6 +249,31 @@ def test_an_audit_is_looked_at_as_planned_and_in_between_says_nothing():
     assert math.isclose(state.pairs[0].delta, 1.0)
 
 
+def test_an_audit_says_which_docs_that_could_not_be_told_it_waits_for():
+    """By hand: of q00 to q09 all is graded but z of q01, which raters could not tell; q10 is nobody's yet."""
+    queries = [f"q{i:02}" for i in range(50)]
+    lists = {"a": {query: ["y"] for query in queries}, "b": {query: ["z"] for query in queries}}
+    what, items = compared(lists, measure="P@1"), audit_items(queries)
+    grades = {query: {"y": 0.0, "z": 1.0} for query in queries[:10]}
+    grades["q01"] = {"y": 0.0}
+    by_one, by_two = (KnownGrades(grades=grades, cannot_tell={("q01", "z"): n}) for n in (1, 2))
+    state = settle_audit(what, by_one, items)
+    assert (state.look.n_audited, state.look.untold, state.look.n_waiting) == (1, (("q01", "z"),), 8)
+    assert (state.n_open, state.n_untold) == (81, 1)
+    assert state.words.endswith(
+        "Doc z of query q01 could not be told, so 8 queries that are judged wait: an audit goes in its order. Somebody "
+        "who can tell has to grade it."
+    )
+    assert state.short.endswith("look 1 of 3 is after 20. 1 doc that could not be told waits for somebody who can.")
+    assert settle_audit(what, by_two, items).words.endswith(
+        "Two raters or more could not tell it: as long as nobody can, the audit stays at 1 query, without the look after "
+        "20. No query is left out for it, as the others would be no random ones any more."
+    )
+    grades["q01"] = {"y": 0.0, "z": 0.0}
+    state = settle_audit(what, known(grades), items)
+    assert (state.look.n_audited, state.look.untold, state.n_untold) == (10, (), 0)
+
+
 def test_an_audit_of_changed_queries_tells_the_difference_over_all():
     """Of 50 queries 20 have changed, and b wins 12: 0.6 there is 0.24 of all, by hand with a squared error of
     0.4^2 (12 * 0.4^2 + 8 * 0.6^2) / (19 * 20) + 0.4 * 0.6 * 0.6^2 / 50."""

@@ -386,6 +386,10 @@ def test_the_scale_is_read_from_its_list():
     [
         ("", "it names no grade"),
         ("# Scale\n- 1 only\n", "it names 1"),
+        (
+            "# Scale\n" + "".join(f"- {i} g\n" for i in range(5000)),
+            "it names 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 4,989 more",
+        ),
         ("# Scale\n- 1 a\n- 1 b\n- 0 c\n", "it names 1, 1, 0"),
         ("# Scale\n- good\n- 1 b\n", "does not begin with a grade"),
         ("x" * 100_001, "has 100,001 characters"),

@@ -40,6 +40,7 @@ def label(rule, *grades, **more):
         ("lower median", (0, 1, 2, 3), 1),
         ("majority", (3, 3, 0), 3),
         ("majority", (3, 0), 0),
+        ("majority", (0, 0, 1, 3, 3), 0),  # of two that are as frequent the lower, also below the median
         ("mean", (0, 3), 1),  # 1.5 lies between 1 and 2
         ("mean", (1, 2, 2), 2),
         ("mean", (0, 0, 3, 3, 3), 2),  # 1.8
@@ -120,6 +121,20 @@ def test_of_a_rater_who_judged_again_the_newest_counts_and_as_the_latest(store):
     assert store.qrels.judgments(store.judgments.to_qrels("c", rule="latest"))["q1"] == {"d1": 3.0}
     trusted = store.judgments.to_qrels("c", rule="trusted", trusted="bo")
     assert store.qrels.judgments(trusted)["q1"] == {"d1": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        (("2026-06-01T00:00:00+00:00", "2026-01-01T00:00:00+00:00"), 3.0),
+        (("2026-06-01T00:00:00+00:00", "2026-06-01T01:00:00+02:00"), 3.0),  # that is 23 h in UTC, the day before
+        (("2026-06-01T00:00:00+00:00", "2026-06-01T00:00:00"), 0.0),  # the same moment: the last that came
+        (("2026-06-01T00:00:00+00:00", None), 0.0),
+    ],
+)
+def test_the_latest_grade_is_that_of_the_latest_time(store, times, expected):
+    store.judgments.add([said(grade=3.0, rater="ada", at=times[0]), said(grade=0.0, rater="bo", at=times[1])])
+    assert store.qrels.judgments(store.judgments.to_qrels("c", rule="latest"))["q1"] == {"d1": expected}
 
 
 def test_means_are_rounded_to_the_scale_that_judgments_name(store):

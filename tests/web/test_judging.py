@@ -648,3 +648,35 @@ def test_a_long_attribute_leaves_the_buttons_on_a_phone(chromium, tmp_path, long
             assert min(box["x"], 390 - box["x"] - box["width"], 844 - box["y"] - box["height"]) >= 0
         ada.close()
         server.close()
+
+
+def test_a_long_doc_is_read_by_keys(chromium, tmp_path):
+    docs = {"d1": StoredDoc("Back pain", "\n\n".join(f"Paragraph {i} of a long doc." for i in range(120)))}
+    with fill(tmp_path / "long.db", docs={**DOCS, **docs}) as store:
+        server = Server(Library(store))
+        ada = Rater(chromium, server, add_task(store, "long", PAIRS[:1]))
+        ada.page.locator("#doc:not([aria-busy]) #text", has_text="Paragraph 119").wait_for()
+        top = lambda: ada.page.locator("#doc").evaluate("(doc) => doc.scrollTop")  # noqa: E731
+        place = 0
+        for key in ("ArrowDown", "PageDown", "Space", "End"):
+            ada.page.keyboard.press(key)
+            assert top() > place, key
+            place = top()
+        for key in ("Shift+Space", "PageUp", "ArrowUp", "Home"):
+            ada.page.keyboard.press(key)
+            assert top() < place, key
+            place = top()
+        assert (place, ada.page.evaluate("scrollY")) == (0, 0)
+        for _ in range(30):  # by Tab as well
+            ada.page.keyboard.press("Tab")
+            if ada.page.evaluate("document.activeElement.id") == "doc":
+                break
+        ada.page.keyboard.press("PageDown")
+        assert top() > 0
+        ada.page.locator("#to-flag").focus()  # Space presses what has the focus
+        place = top()
+        ada.page.keyboard.press("Space")
+        ada.page.locator("dialog#flag[open]").wait_for()
+        assert top() == place
+        ada.close()
+        server.close()

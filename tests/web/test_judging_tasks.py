@@ -5,6 +5,7 @@ import re
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
+from typing import get_args
 from urllib.parse import urlencode
 
 import pytest
@@ -15,7 +16,7 @@ from test_every_page import SERIOUS
 
 import rankscope as rs
 from rankscope.data.judgments import JudgmentSource, SingleJudgment, with_uuid
-from rankscope.data.tasks import Preference, TaskPlan
+from rankscope.data.tasks import LabelRule, Preference, TaskPlan
 from rankscope.judging.labels import make_qrels
 from rankscope.judging.session import SaveRequest, open_session
 from rankscope.judging.tasks import create_task, extend_task
@@ -841,3 +842,19 @@ def test_a_stored_task_whose_margin_is_no_number_is_shown_and_judged(desk, margi
     assert "nothing is settled" in page
     for path in ("/judge/state.json", "/judge/settling.json"):
         assert desk.ask("GET", path, Authorization=f"Bearer {token}").status == 200
+
+
+def test_the_form_has_every_rule_of_the_command_line(desk):
+    page = desk.get("/judge").data.decode()
+    rules = re.search(r'<select name="rule".*?</select>', page, re.DOTALL)[0]
+    assert set(re.findall(r'value="([^"]*)"', rules)) == set(get_args(LabelRule))
+
+
+def test_who_gave_no_answer_yet_is_not_said_to_have_given_any(desk):
+    task = add_task(desk.store, "one of two", PAIRS)
+    tokens = [desk.store.raters.invite(task, name=name)[1] for name in ("Ann", "Bo")]
+    query, doc = PAIRS[0]
+    body = {"uuid": str(uuid.uuid4()), "query": query, "doc": doc, "grade": 1.0}
+    assert desk.ask("POST", "/judge/save.json", json.dumps(body), Authorization=f"Bearer {tokens[0]}").status == 200
+    page = desk.get(f"/judge/show?task={task.number}").data.decode()
+    assert f"1 of {2 * len(PAIRS)} answers are given, by 1 of 2 raters." in page

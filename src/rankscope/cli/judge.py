@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from rankscope.store import Store
     from rankscope.store.qrels import StoredQrels
 
+RULES_HELP = (
+    "how several grades become one: lower median (default), majority (of several as frequent the lowest), mean, max, "
+    "latest (by their times), trusted, dawid-skene or only"
+)
 OWN_POOLS = ("top", "settle", "sample", "disagreements", "audit")
 EPILOG = """\
 examples:
@@ -129,7 +133,9 @@ class ListedTask(Record):
     pool: str
     state: str
     docs: int
-    """In lists: queries."""
+    """Without gold docs; in lists: queries."""
+    gold: int
+    """Docs of known grade, by which raters are checked: each rater gets some of them, and some may be nobody's."""
     judged: int
     """Docs that a rater has judged: graded, or said that they cannot tell; in lists queries."""
     finished: int
@@ -215,7 +221,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--gold-share", metavar="X", help="the share of docs whose grade is known (default: 0)")
     make.add_argument("--repeat-share", metavar="X", help="the share of docs that come twice (default: 0.05)")
     make.add_argument("--guideline", metavar="FILE", help="Markdown with a list `## Scale` (default: one for 0 to 3)")
-    make.add_argument("--rule", metavar="WORD", help="how several grades become one (default: lower median)")
+    make.add_argument("--rule", metavar="WORD", help=RULES_HELP)
     make.add_argument("--trusted", metavar="RATER", help="whose grade counts, with --rule trusted")
     make.add_argument("--seed", metavar="N", help="seed of everything random (default: 0)")
     more = parser.add_argument_group("others")
@@ -359,7 +365,7 @@ def create(args: argparse.Namespace, store: Store) -> None:
         plan,
         runs=runs,
         collection=args.collection,
-        guideline=None if args.guideline is None else read_text(args.guideline),
+        guideline=None if args.guideline is None else guideline_in(args.guideline),
         pairs=pairs,
         who=getpass_user(),
     )
@@ -427,7 +433,10 @@ def getpass_user() -> str:
 def listed(store: Store, task: Task) -> ListedTask:
     from rankscope.judging.left_to_judge import judged_by
 
-    said, items = judged_by(store, task), store.tasks.items(task)
+    every = store.tasks.items(task)
+    items = [item for item in every if item.gold is None]
+    gold = {(item.query, item.doc) for item in every} - {(item.query, item.doc) for item in items}
+    said = [each for each in judged_by(store, task) if each[:2] not in gold]
     judged, by = Counter((query, doc) for query, doc, _ in said), {rater for *_, rater in said}
     raters = [rater for rater in store.raters.list(task) if rater.revoked is None or rater.key in by]
     return ListedTask(
@@ -438,6 +447,7 @@ def listed(store: Store, task: Task) -> ListedTask:
         pool=task.plan.pool,
         state=task.state,
         docs=len({item.query for item in items}) if task.plan.mode == "lists" else len(items),
+        gold=len(gold),
         judged=len(judged),
         finished=sum(n >= task.plan.overlap for n in judged.values()),
         overlap=task.plan.overlap,
@@ -450,7 +460,8 @@ def listed(store: Store, task: Task) -> ListedTask:
 def judged_words(each: ListedTask) -> str:
     """Say how much is judged; where several raters judge each doc, also of how many docs that is so."""
     words = f"{each.judged:,} of {counted(each.docs, 'query' if each.mode == 'lists' else 'doc')} judged"
-    return f"{words} ({each.finished:,} by {each.overlap:,} raters)" if each.overlap > 1 else words
+    words += f" ({each.finished:,} by {each.overlap:,} raters)" if each.overlap > 1 else ""
+    return f"{words}, beside {counted(each.gold, 'gold doc')}" if each.gold else words
 
 
 def list_tasks(args: argparse.Namespace, store: Store) -> None:
@@ -599,8 +610,14 @@ def guideline(args: argparse.Namespace, store: Store) -> None:
     if len(args.names) < 2:
         show(store.tasks.guideline_text(task).rstrip("\n"))
         return
-    change_guideline(store, task, read_text(args.names[1]))
+    change_guideline(store, task, guideline_in(args.names[1]))
     show(f"what is judged in {task.name} from now on follows {args.names[1]}")
+
+
+def guideline_in(path: str) -> str:
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder", hint="give the file of the guideline, a text in Markdown")
+    return read_text(path)
 
 
 def named_raters(args: argparse.Namespace, store: Store, task: Task) -> list[TaskRater]:
@@ -667,7 +684,7 @@ def grade_file(args: argparse.Namespace) -> None:
     if args.rater or args.new_rater:
         flag = "--rater" if args.rater else "--new-rater"
         raise OptionError(f"{flag} does nothing with a file", hint="it is for tasks, which know who judged")
-    desk = FileDesk(Path(args.names[0]), DEFAULT_GUIDELINE if args.guideline is None else read_text(args.guideline))
+    desk = FileDesk(Path(args.names[0]), DEFAULT_GUIDELINE if args.guideline is None else guideline_in(args.guideline))
     grade_all(desk)
 
 
@@ -812,7 +829,10 @@ def take_in_file(args: argparse.Namespace, store: Store) -> None:
 
     path, collection, task = file_and_place(args, store)
     check_word("kind", args.kind, IMPORT_FORMATS)
-    given = {"rater": args.rater or "", "query": args.query or "", "format": args.kind}
+    rater = args.rater or ""
+    if task is not None and rater.isdecimal():  # numbers name raters, and nobody is added who is called by one
+        rater = find_rater(store, task, rater).id
+    given = {"rater": rater, "query": args.query or "", "format": args.kind}
     taken = import_judgments(store, path, collection=collection, task=task, **given)
     kinds = {"grade": taken.n_grades, "flag": taken.n_flags, "choice": taken.n_choices}
     kinds["preference"] = taken.n_preferences

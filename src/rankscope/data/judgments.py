@@ -166,11 +166,11 @@ def is_earlier(at: str | None, other: str | None) -> bool:
     """Tell whether something was said before something else, where both times are known; one without a zone is UTC."""
     if at is None or other is None:
         return False
-    first, second = (datetime.fromisoformat(each) for each in (at, other))
-    return in_utc(first) < in_utc(second)
+    return moment_of(at) < moment_of(other)
 
 
-def in_utc(moment: datetime) -> datetime:
+def moment_of(at: str) -> datetime:
+    moment = datetime.fromisoformat(at)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 

@@ -47,7 +47,9 @@ class Texts(LightRecord, eq=False):
     notes: tuple[str, ...] = ()
     """What must be known of them: that hardly any id is in the file."""
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What else is known of docs, by field."""
+    """What else is known of docs: by doc, the value of each field."""
+    attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What else is known of queries, objects such as a conversation included: by attribute, the value of each query."""
 
     @classmethod
     def of(
@@ -58,13 +60,14 @@ class Texts(LightRecord, eq=False):
         `query_ids` are those that should be among the queries.
         """
         asked: Mapping[str, str] = {}
+        attributes: Mapping[str, Mapping[str, Any]] = {}
         table = DocTable({}, frozenset())
         files, notes = files_among(queries=queries, docs=docs), []
         if queries is not None:
             from rankscope.data.queries import load_queries
 
             given = load_queries(queries)
-            asked = given.texts or {}
+            asked, attributes = given.texts or {}, {**given.nested, **given.attributes}
             notes += lacking_notes("queries", query_ids, given.ids, files)
         if docs is not None:
             from rankscope.data.docs import load_docs
@@ -74,11 +77,15 @@ class Texts(LightRecord, eq=False):
             notes += lacking_notes("docs", only or (), table.doc_ids, files)
         roles = match_columns(list(table.fields), {role: DOC_COLUMNS[role] for role in ("title", "text")})
         titles, bodies = (texts_in(table.fields.get(roles.get(role, ""), {})) for role in ("title", "text"))
-        return cls(asked, titles, bodies, files, tuple(notes), other_fields(table, {*roles.values()}))
+        return cls(asked, titles, bodies, files, tuple(notes), other_fields(table, {*roles.values()}), attributes)
 
     def query(self, query: str) -> str:
         """Return what was asked, on one line."""
         return one_line(self.queries.get(query, ""))
+
+    def attributes_of(self, query: str) -> dict[str, Any]:
+        """Return all that is known of a query beside its text."""
+        return {name: of_query[query] for name, of_query in self.attributes.items() if query in of_query}
 
     def title(self, doc: str) -> str:
         """Return what a doc is called, on one line: its title, or how its text begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import subprocess
@@ -335,7 +336,13 @@ def one_or_all(rankings: Sequence[str]) -> str | list[str]:
 
 def stored_queries(queries: QueryTable, measured: Iterable[str]) -> dict[str, StoredQuery]:
     texts = queries.texts or {}
-    return {query: StoredQuery(texts.get(query), queries.attributes_of(query)) for query in measured}
+    return {query: StoredQuery(texts.get(query), as_json(queries.attributes_of(query))) for query in measured}
+
+
+def as_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes as JSON has them: dates and what else it does not know are texts."""
+    found: dict[str, Any] = json.loads(json.dumps(attributes, default=str), parse_constant=str)
+    return found
 
 
 def docs_to_keep(store: Store, result: CollectionResult) -> dict[str, StoredDoc]:
@@ -350,6 +357,16 @@ def docs_to_keep(store: Store, result: CollectionResult) -> dict[str, StoredDoc]
     if last and last[0].docs_sha256 == result.parts["docs"].sha256:
         named -= store.texts.known_docs(result.name)
     return stored_docs(rankings, named)
+
+
+def given_queries(rankings: Rankings) -> dict[str, StoredQuery]:
+    """Return the judged and answered queries whose words were given beside files, with all that is known of them."""
+    texts = rankings.texts_of(frozenset())
+    wanted = {*rankings.qrels.query_ids, *(query for run in rankings.runs.values() for query in run.query_ids)}
+    return {
+        query: StoredQuery(texts.queries[query], as_json(texts.attributes_of(query)))
+        for query in sorted(wanted & texts.queries.keys())
+    }
 
 
 def docs_of_files(rankings: Rankings) -> dict[str, StoredDoc]:
@@ -442,14 +459,12 @@ def keep_files(
     name, qrels = collection_of(store, rankings)
     are_all = qrels.facts["n_queries"] == len(rankings.qrels)
     known = known_queries(store, name)
-    given = rankings.texts_of(frozenset()).queries
+    given = given_queries(rankings)
     docs = docs_of_files(rankings) if with_docs else {}
     stored, new = [], set()
     for system, run in rankings.runs.items():
         asked = asked_of_file(run, rankings.qrels.query_ids, known)
-        queries = {
-            query: StoredQuery(given[query]) if query in given else known.get(query, StoredQuery()) for query in asked
-        }
+        queries = {query: given.get(query) or known.get(query, StoredQuery()) for query in asked}
         kept = stored_before(store.runs.list(system=system, collection=name, repetitions=True), run)
         if kept is None:
             about = CollectionFacts(
@@ -460,8 +475,11 @@ def keep_files(
             )
             kept = store.runs.add(run, facts_of_file(system, run, about, scores, comparison))
             new.add(kept.number)
-        more = {query: StoredQuery(given[query]) for query in {*asked, *run.query_ids} & given.keys()}
-        if any(queries.get(query) != each for query, each in more.items()):
+        else:
+            store.texts.add_attributes(kept.queries_sha256, given)
+        more = {query: given[query] for query in {*asked, *run.query_ids} & given.keys()}
+        held = queries if kept.number in new else store.texts.queries(kept.queries_sha256)
+        if any(held.get(query) != each for query, each in more.items()):
             store.tasks.add_queries(name, more)
         if are_all and kept.queries_sha256 == queries_sha256(queries):
             keep_scores(store, kept, qrels, scores, scores[system], data=data or {})

@@ -48,7 +48,7 @@ from rankscope.store.labels import QueryDoc, lower_median
 RELIABLE, TENTATIVE = 0.80, 0.667
 """From which alpha on agreement is called so; below the second, raters do not agree."""
 APART = 2
-"""Grades that are so many steps of the scale apart make a doc hard."""
+"""Grades that are so many steps of the scale apart are counted as such."""
 SHOWN_HARD = 50
 SHOWN_QUERIES = 10
 SHOWN_PAIRS = 2
@@ -140,7 +140,7 @@ class RaterSummary(Record, kw_only=True):
 
 
 class HardDoc(Record, kw_only=True):
-    """A doc whose grades are far apart."""
+    """A doc to which raters gave different grades."""
 
     query: str
     query_text: str
@@ -243,7 +243,7 @@ class AgreementReport(StoredRecord, kw_only=True):
     pairs: tuple[RaterPair, ...]
     raters: tuple[RaterSummary, ...]
     hardest: tuple[HardDoc, ...]
-    """The first of `apart`, those furthest apart first."""
+    """The first of the docs on which raters differ: those furthest apart first, of these those with the most raters."""
     hardest_queries: tuple[HardQuery, ...]
     """The first of those on which raters differ, the furthest apart first."""
     n_differ_queries: int = 0
@@ -561,7 +561,7 @@ def hard_docs(
     store: Store, graded: TaskGrades, table: GradeTable, names: Mapping[str, str], texts: Mapping[str, str]
 ) -> Iterator[HardDoc]:
     steps = table.steps_between()
-    hard: list[int] = np.flatnonzero(table.twice & (steps >= APART)).tolist()
+    hard: list[int] = np.flatnonzero(table.twice & (steps > 0)).tolist()
     hard.sort(key=lambda i: (-int(steps[i]), -int(np.count_nonzero(~np.isnan(table.ratings[i]))), i))
     shown = hard[:SHOWN_HARD]
     docs = store.texts.docs(graded.task.collection, [table.docs[i][1] for i in shown])

@@ -95,7 +95,9 @@ def parse_guideline(text: str) -> Guideline:
     labels = [label_of(item) for item in sections.get(SCALE, ())]
     grades = [each.grade for each in labels]
     if not 2 <= len(set(grades)) <= MOST_GRADES or len(set(grades)) < len(grades):
-        found = f"it names {', '.join(f'{grade_text(grade)}' for grade in grades)}" if grades else "it names no grade"
+        named = ", ".join(map(grade_text, grades[:MOST_GRADES]))
+        more = f" and {len(grades) - MOST_GRADES:,} more" if len(grades) > MOST_GRADES else ""
+        found = f"it names {named}{more}" if grades else "it names no grade"
         raise InputError(
             f"the scale of the guideline needs 2 to {MOST_GRADES} grades, each once; {found}",
             hint="add a heading `## Scale` with a list below it, such as `- 2 Relevant: a fair choice`",

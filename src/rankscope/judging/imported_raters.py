@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rankscope.data.judgments import JudgmentSource, as_text
@@ -36,17 +37,21 @@ def check_names_are_text(path: str | Path, sources: Iterable[JudgmentSource]) ->
 
 
 def raters_of_sources(
-    store: Store, task: Task, sources: Iterable[JudgmentSource], *, own: Collection[str] = ()
+    store: Store,
+    task: Task,
+    sources: Iterable[JudgmentSource],
+    *,
+    own: Mapping[JudgmentSource, str] = MappingProxyType({}),
 ) -> dict[JudgmentSource, TaskRater]:
     """Return the rater of a task for each who judged; whom it does not have is added, without an invitation.
 
-    `own` are ids that are known to be those of raters of this task, whatever these are called by now. All are looked
+    `own` has the ids of those who are known to be raters of this task, whatever these are called by now. All are looked
     for before anybody is added: the id of a new rater may be that of another one in a file. Two of a file never become
     one.
     """
     known = store.raters.list(task)
-    by_id = {rater.id: rater for rater in known if rater.id in own}
-    found = {source: by_id.get(source.id) or rater_of_source(task, known, source) for source in sources}
+    by_id = {rater.id: rater for rater in known}
+    found = {source: by_id.get(own.get(source, "")) or rater_of_source(task, known, source) for source in sources}
     meant: dict[str, JudgmentSource] = {}
     for source, rater in found.items():
         name = called(source)

@@ -24,7 +24,7 @@ from rankscope.data.judgments import (
 )
 from rankscope.data.loading import load_qrels
 from rankscope.data.qrels import Qrels
-from rankscope.data.tasks import AGAIN, Task, TaskRater, again_name, names_of_raters
+from rankscope.data.tasks import AGAIN, Task, TaskRater, again_name, name_of_forgotten, names_of_raters
 from rankscope.errors import FormatError, InputError
 from rankscope.io.addresses import shown_url
 from rankscope.io.numbers import grade_text
@@ -35,6 +35,7 @@ from rankscope.judging.judgment_files import (
     TASK_NUMBER,
     ImportFormat,
     check_sources,
+    empty_export,
     exported_judgments,
     first_rows,
     format_of,
@@ -123,6 +124,9 @@ def import_judgments(
     ...     rs.import_judgments(store, "qrels.txt", collection="recipes", rater="ann").n_new
     1
     """
+    if empty := empty_export(path):
+        note = f"{shown_url(str(path))} is an export without any judgment"
+        return TakenIn(format=empty, n=0, n_new=0, n_grades=0, n_flags=0, n_choices=0, notes=(note,))
     form = format or format_of(path)
     if form not in ("judgments", "export") and says_who(first_rows(path)):
         raise FormatError(
@@ -149,7 +153,7 @@ def import_judgments(
         preferences = fitting_preferences(store, task, preferences, notes)
         sources = [*(each.source for each in judgments), *(each.source for each in preferences)]
         check_names_are_text(path, sources)
-        raters = raters_of_sources(store, task, dict.fromkeys(sources), own=ids_of_own(task, judgments, before))
+        raters = raters_of_sources(store, task, dict.fromkeys(sources), own=own_raters(store, task, judgments, before))
         judgments = [as_of_task(each, task, raters[each.source]) for each in judgments]
     notes.extend(said_twice(judgments, {} if task is None else names_of_raters(store.raters.list(task))))
     if not judgments and not preferences:
@@ -179,26 +183,60 @@ def import_judgments(
     )
 
 
-def ids_of_own(task: Task, judgments: Iterable[SingleJudgment], before: Iterable[StoredJudgment]) -> frozenset[str]:
-    """Return the ids of raters in a file that are those of this task, whatever its raters are called by now.
+def own_raters(
+    store: Store, task: Task, judgments: Sequence[SingleJudgment], before: Sequence[StoredJudgment]
+) -> dict[JudgmentSource, str]:
+    """Return the ids of raters of this task whom a file names, whatever these are called by now.
 
     Another store may have raters of the same ids; but none of them said the same of the same doc at the same moment.
+    Whose name was taken away stays without it, too, where a file has no times but this rater's id, or times but no id,
+    and says nothing that this rater has not said.
     """
-    held = {said_of(each.judgment) for each in before if each.judgment.at is not None}
     own = str(task.number)
-    said = (each for each in judgments if each.source.id and (each.task or "").removesuffix(AGAIN) == own)
-    return frozenset(each.source.id for each in said if said_of(each) in held)
+    held: dict[str, set[tuple[object, ...]]] = {}
+    for stored in (each.judgment for each in before):
+        if (stored.task or "").removesuffix(AGAIN) == own:
+            held.setdefault(stored.source.id, set()).add(said_of(stored))
+    said: dict[JudgmentSource, list[SingleJudgment]] = {}
+    for each in judgments:
+        said.setdefault(each.source, []).append(each)
+    forgotten = [rater.id for rater in store.raters.list(task) if rater.name == name_of_forgotten(rater.number)]
+    found = {source: own_rater(source, those, held, forgotten, own) for source, those in said.items()}
+    return {source: rater for source, rater in found.items() if rater}
+
+
+def own_rater(
+    source: JudgmentSource,
+    said: Sequence[SingleJudgment],
+    held: Mapping[str, Collection[tuple[object, ...]]],
+    forgotten: Sequence[str],
+    task: str,
+) -> str:
+    """Return the id of the rater of this task who said what a file has, empty where nothing shows that one did."""
+    by_id = held.get(source.id, ())
+    of_task = [each for each in said if (each.task or "").removesuffix(AGAIN) == task]
+    if any(said_of(each) in by_id for each in of_task if each.at is not None):
+        return source.id
+    if any(each.task is not None for each in said) and len(of_task) < len(said):
+        return ""
+    if source.id in forgotten and all(said_of(each) in by_id for each in said):
+        return source.id
+    if RATER_ID.fullmatch(source.id) or any(each.at is None for each in said):
+        return ""
+    same = [rater for rater in forgotten if all(said_of(each) in held.get(rater, ()) for each in said)]
+    return same[0] if len(same) == 1 else ""
 
 
 def said_of(each: SingleJudgment) -> tuple[object, ...]:
-    return each.source.id, each.task, each.query, each.doc, each.at, each.grade, each.choice
+    return (each.task or "").endswith(AGAIN), each.query, each.doc, each.at, each.grade, each.choice
 
 
-def as_held(wanted: Sequence[SingleJudgment], before: Iterable[StoredJudgment]) -> Iterator[SingleJudgment]:
-    """Yield judgments with the uuids that the store knows them by, also where their file has no place for uuids."""
+def as_held(wanted: Sequence[SingleJudgment], before: Sequence[StoredJudgment]) -> Iterator[SingleJudgment]:
+    """Yield judgments with the uuids that the store knows them by, whichever their file gives them, or none."""
     uuid_of = {replace(each.judgment, uuid=""): each.judgment.uuid for each in before if each.judgment.at is not None}
+    known = {each.judgment.uuid for each in before}
     for each in wanted:
-        yield each if each.uuid else replace(each, uuid=uuid_of.get(each, ""))
+        yield each if each.uuid in known else replace(each, uuid=uuid_of.get(replace(each, uuid=""), each.uuid))
 
 
 def labels_of_model(store: Store, collection: str, source: JudgmentSource) -> StoredQrels:

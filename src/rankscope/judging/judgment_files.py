@@ -73,6 +73,18 @@ def format_of(path: str | Path) -> ImportFormat:
     return "export"
 
 
+def empty_export(path: str | Path) -> ImportFormat | None:
+    """Return what an export without any judgment is: no line at all, or a table with nothing but its header."""
+    source = source_of(path)
+    if guess_format(source.name, b"") == "jsonl":
+        return None if source.head(1) else "judgments"
+    header, _, rows = source.head(1 << 12).partition(b"\n")
+    names = tuple(name.strip() for name in header.decode("utf-8-sig", "replace").split(","))
+    if rows:
+        return None
+    return "table" if names == COLUMNS else "quepid" if names == QUEPID_COLUMNS[:2] else None
+
+
 def first_rows(path: str | Path) -> list[Mapping[str, Any]]:
     try:
         return [row for _, row in islice(read_rows(path), 20)]

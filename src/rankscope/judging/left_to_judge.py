@@ -38,7 +38,8 @@ def nobody_words(task: Task, state: SettlingState, raters: Sequence[TaskRater], 
     free = {pair: len(active - by.get(pair, set())) for pair in state.order}
     invite = f"`rankscope judge invite {task.number} NAME` adds one."
     if not any(free.values()):
-        return f"No rater is left to judge them: {invite}"
+        them = "them" if state.look is None else counted(state.n_open, "open doc")
+        return f"No rater is left to judge {them}: {invite}"
     overlap = task.plan.overlap
     n = sum(free[pair] < max(overlap - len(by.get(pair, ())), 1) for pair in state.order)
     return f"Too few raters are left for {n:,} of them, as {overlap:,} judge each doc: {invite}" if n else ""

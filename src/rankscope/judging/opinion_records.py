@@ -175,6 +175,8 @@ class ChoiceReport(Record, kw_only=True):
     n_raters: int
     systems: tuple[ChoiceRanks, ...]
     pairs: tuple[OpinionPair, ...]
+    n_first_left_out: int = 0
+    """Queries with a choice of which the task does not hold the first doc of a system: nobody could choose it."""
 
 
 class SwapCheck(Record, kw_only=True):
@@ -317,6 +319,12 @@ def rate_text(share: float) -> str:
     return f"{points_text(share)}%"
 
 
+def rate_end_text(share: float) -> str:
+    """Return an end of the interval of a rate: where it is as good as nothing, or all, it is that."""
+    nearest = round(share)
+    return f"{100 * nearest:.1f}%" if abs(share - nearest) < SMALL_RATE else rate_text(share)
+
+
 def points_text(share: float) -> str:
     """Return percentage points, one digit behind the point; what is not 0, a half or all is not rounded to it."""
     digits = SHOWN_DIGITS
@@ -354,5 +362,11 @@ def detail_sentences(found: OpinionReport) -> Iterator[str]:
     if left.of >= ENOUGH_CHECKS and 0.5 not in wilson_interval(left.n, left.of):
         side, n = ("left", left.n) if 2 * left.n > left.of else ("right", left.of - left.n)
         yield f"The side may matter: {n:,} of {left.of:,} preferences are for the list on the {side}."
+    if n := found.choices.n_first_left_out:
+        yield (
+            f"Raters chose among the docs of the task: in {n:,} of {counted(found.choices.n_queries, 'query')} with a "
+            "choice it does not hold the first doc of a system, which could not be chosen. So fewer choices are at "
+            "rank 1, and more are ties, than among all docs."
+        )
     if found.choices.n and found.choices.n_queries == 1:
         yield "All choices are of one query: they say nothing of others."

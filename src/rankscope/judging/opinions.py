@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from rankscope._version import __version__
@@ -81,7 +81,20 @@ def choices_of(task: Task, items: Mapping[QueryDoc, TaskItem], chosen: Sequence[
         n_raters=len({each.rater for each in chosen}),
         systems=tuple(choice_ranks(system, [of.get(system) for of in ranks]) for system in task.plan.systems),
         pairs=tuple(pairs),
+        n_first_left_out=n_first_left_out(items, {each.query for each in chosen}),
     )
+
+
+def n_first_left_out(items: Mapping[QueryDoc, TaskItem], queries: Collection[str]) -> int:
+    """Return of how many queries the task lacks the first doc of a system that has some of its docs further down.
+
+    A task of docs that settle a comparison leaves out what all systems have on top, and others what is known already.
+    """
+    best: dict[tuple[str, str], int] = {}
+    for (query, _), item in items.items():
+        for system, rank in item.ranks.items() if query in queries else ():
+            best[query, system] = min(rank, best.get((query, system), rank))
+    return len({query for (query, _), rank in best.items() if rank > 1})
 
 
 def outcome_of(a: int | None, b: int | None) -> float:

@@ -31,7 +31,7 @@ from rankscope.judging.labels import (
     with_known,
 )
 from rankscope.judging.records import LabelRule, Task, TaskItem
-from rankscope.judging.settling import compared_runs, why_not_compared
+from rankscope.judging.task_comparison import compared_runs, why_not_compared
 from rankscope.judging.worst_case import ComparedRuns, common_queries, queries_words
 from rankscope.printable import listed
 from rankscope.records import Record, or_nan, replace
@@ -171,6 +171,23 @@ def verdicts_of(store: Store, graded: TaskGrades, names: Mapping[str, str]) -> T
         orders=tuple(orders_of(main, compared)) if len(what.runs) >= FEWEST_SYSTEMS else (),
         note=f"{queries_note(graded, what, labels)} {note}".strip(),
     )
+
+
+def raters_own_verdicts(graded: TaskGrades, what: ComparedRuns) -> tuple[RaterVerdicts, ...]:
+    """Return the verdicts by the rule of a task, lowered by raters' own, as `verdicts_of` has them.
+
+    The highest and the lowest grades of docs lower nothing, so they are left out.
+    """
+    if not graded.grades:
+        return ()
+    labels, _ = labels_by_rule(graded)
+    try:
+        main = compare_by(graded, what, labels.grades, all_queries=True)
+    except RankscopeError:  # `verdicts_of` says why
+        return ()
+    each_rater = (each for each in grades_to_compare(graded, graded.names()) if each[1] == "rater")
+    compared = [compared_by(graded, what, *each) for each in each_rater]
+    return tuple(under_raters(pair, compared, labels.rule) for pair in main.groups[0].compared)
 
 
 def ungraded_note(store: Store, graded: TaskGrades) -> str:

@@ -86,9 +86,12 @@ class RaterState(Record, kw_only=True):
     """Seconds that the rater took for a doc: the median of those that are known."""
     flags: int
     cannot_tell: int
+    """Docs that the rater cannot tell, or in `lists` comparisons of two lists."""
     choices: int
     again_done: int
     """How many docs (in `lists`, queries) were judged a second time."""
+    again_told: int
+    """How many of these were told both times: a grade, or which list is better."""
     again_alike: int
     """How many of these alike; of two preferences with sides swapped, those for the same list."""
     items: tuple[QueueItem, ...]

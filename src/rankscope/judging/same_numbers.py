@@ -15,7 +15,7 @@ from rankscope.comparison.request import CompareRequest
 from rankscope.data.qrels import Qrels
 from rankscope.errors import RankscopeError
 from rankscope.judging.records import Task
-from rankscope.judging.settling import compared_runs
+from rankscope.judging.task_comparison import compared_runs
 from rankscope.judging.worst_case import ComparedRuns, queries_words
 from rankscope.records import Record, replace
 from rankscope.store import Store

@@ -165,7 +165,7 @@ class RaterSession:
         texts = self._queries(names)
         n = Counter(entry.item.query for entry in queue)
         n_done = Counter(entry.item.query for entry in queue if entry.done)
-        states = said.states()
+        states, (n_alike, n_told) = said.states(), said.alike()
         return RaterState(
             task=self.task.name,
             mode=self.task.plan.mode,
@@ -177,10 +177,11 @@ class RaterSession:
             done=sum(entry.done for entry in queue),
             pace_s=said.pace_s(),
             flags=sum(state.flag for state in states),
-            cannot_tell=sum(state.cannot_tell is not None for state in states),
+            cannot_tell=sum(state.cannot_tell is not None for state in states) + said.n_lists_untold(),
             choices=len(said.chosen),
             again_done=len(said.done_again),
-            again_alike=said.n_alike(),
+            again_told=n_told,
+            again_alike=n_alike,
             items=tuple(said.queue_item(entry) for entry in queue),
             queries=tuple(
                 QueuedQuery(query=name, text=text_of(texts, name), n=n[name], done=n_done[name]) for name in names
@@ -569,18 +570,30 @@ class SaidByRater:
         own = (each.preference for each in rows if each.preference.rater == self.session.rater.id)
         return {(each.query, *sorted((each.left, each.right))): each for each in own}
 
-    def n_alike(self) -> int:
-        """Return how many of the docs, or queries, that were judged a second time were judged alike."""
+    def n_lists_untold(self) -> int:
+        """Return of how many comparisons of two lists the rater cannot tell which is better."""
+        return sum(said.status == "cannot_tell" for said in self.held_preferences(again=False).values())
+
+    def alike(self) -> tuple[int, int]:
+        """Return how many docs, or queries, were told alike both times, and how many were told both times.
+
+        Who could not tell at one of the times has given one answer, which nothing can be compared with.
+        """
         if self.session.task.plan.mode == "lists":
             first, second = (self.held_preferences(again=again) for again in (False, True))
-            pairs = {key: said for key, said in second.items() if (key[0], "") in self.done_again}
-            differ = {key[0] for key, said in pairs.items() if better_of(first.get(key)) != better_of(said)}
-            return len(self.done_again) - len(differ)
-        return sum(
-            doc_state_of(row.value).grade == self.state(pair, again=False).grade
+            both: dict[str, bool] = {}
+            for key, said in second.items():
+                before = first.get(key)
+                if (key[0], "") in self.done_again and before and None not in (before.value, said.value):
+                    both[key[0]] = both.get(key[0], True) and better_of(before) == better_of(said)
+            return sum(both.values()), len(both)
+        grades = [
+            (self.state(pair, again=False).grade, doc_state_of(row.value).grade)
             for pair, row in self.docs[True].items()
             if pair in self.done_again
-        )
+        ]
+        told = [first == second for first, second in grades if first is not None and second is not None]
+        return sum(told), len(told)
 
 
 def lists_done(rows: Iterable[StoredPreference], n_lists: int) -> list[tuple[QueryDoc, str, int]]:

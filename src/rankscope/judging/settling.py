@@ -30,13 +30,13 @@ from rankscope.align.policies import Policies
 from rankscope.align.top import leading_docs
 from rankscope.analysis.unjudged import supports
 from rankscope.comparison.compare import compare_runs
-from rankscope.comparison.known_measures import furthest_of, range_of
+from rankscope.comparison.known_measures import furthest_of
 from rankscope.comparison.pairs import interval_around, within
 from rankscope.comparison.records import PairResult
 from rankscope.comparison.verdict import VerdictContext, verdict_of
 from rankscope.data.run import Run
 from rankscope.data.tasks import LabelRule, Task, TaskItem, TaskPlan
-from rankscope.errors import GradeError, InputError, MeasureError
+from rankscope.errors import GradeError, MeasureError
 from rankscope.io.ids import byte_order
 from rankscope.judging.audits import (
     JudgeLabels,
@@ -47,18 +47,17 @@ from rankscope.judging.audits import (
     planned_looks,
 )
 from rankscope.judging.completions import CasesTried, DocLabels, outcomes_of, sharpened
-from rankscope.judging.guidelines import parse_guideline, unreadable_words
 from rankscope.judging.labels import (
     TaskGrades,
     grades_of_task,
-    known_labels,
     labels_by_rule,
     labels_to_come,
     trusted_key,
     with_known,
 )
-from rankscope.judging.pools import rankings_of, reading_of
+from rankscope.judging.pools import reading_of
 from rankscope.judging.queue import unit_hash
+from rankscope.judging.rater_verdicts import raters_own_verdicts
 from rankscope.judging.settling_state import (
     FEWEST_GRADES,
     AuditLook,
@@ -66,6 +65,7 @@ from rankscope.judging.settling_state import (
     SettlingStage,
     SettlingState,
 )
+from rankscope.judging.task_comparison import compared_runs, why_not_compared
 from rankscope.judging.worst_case import (
     ComparedRuns,
     DifferenceBox,
@@ -127,7 +127,7 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
     pairs = compare_runs(qrels, dict(compared.runs), request, on_note=lambda _: None).groups[0].compared
     boxes = [DifferenceBox.of(each) for each in bounds]
     settled = are_settled(pairs, boxes, [each.counted for each in bounds], compared)
-    lacking = [pair for pair in sorted(compared.docs | known.unfinished) if known.joint and known.n_missing(pair)]
+    lacking = lacking_for_labels(compared, known)
     if lacking or not all(box.is_closed for box in boxes):
         # docs that may make all scores 0, labels that other docs may change, and docs that nobody has judged
         is_safe = certain >= policies.relevance_level and not lacking
@@ -148,6 +148,16 @@ def settle(compared: ComparedRuns, known: KnownGrades) -> SettlingState:
     if not state.order or known.n_finished < FEWEST_GRADES or lacking or not state.can_be_settled:
         return state
     return replace(state, n_about=about_how_many(compared, known, pairs, bounds, order))
+
+
+def lacking_for_labels(compared: ComparedRuns, known: KnownGrades) -> list[QueryDoc]:
+    """Return the docs without all their grades where each grade can change the labels of other docs: all covered ones.
+
+    A doc outside the task counts as well: once it is judged, those of the task may have other labels.
+    """
+    if not known.joint:
+        return []
+    return [pair for pair in sorted(compared.docs | known.unfinished | docs_read(compared)) if known.n_missing(pair)]
 
 
 def settle_without_bounds(
@@ -226,6 +236,9 @@ def settle_audit(
     queries = list(docs_of)
     audited = queries[: queries.index(order[0][0])] if order else queries
     planned = planned_looks(looks, len(queries))
+    untold = tuple(pair for pair in order if known.cannot_tell.get(pair, 0) >= known.n_missing(pair))
+    left = {query for query, _ in order}
+    after_untold = queries[queries.index(untold[0][0]) :] if untold else []
     look = AuditLook(
         n_audited=len(audited),
         n_queries=len(queries),
@@ -234,6 +247,9 @@ def settle_audit(
         level=round(1 - ALPHA / len(planned), 6),
         n_changed=changed[0],
         n_all=changed[1],
+        untold=untold,
+        untold_by_several=tuple(pair for pair in untold if known.cannot_tell[pair] > 1),
+        n_waiting=sum(query not in left for query in after_untold),
     )
     pairs: tuple[PairSettling, ...] = ()
     if compared is not None and queries and look.look:
@@ -256,7 +272,7 @@ def settle_audit(
         pairs=pairs,
         look=look,
     )
-    return to_judge(state, None, known, order)
+    return replace(to_judge(state, None, known, order), n_untold=len(untold))
 
 
 def mixed_settling(
@@ -342,22 +358,6 @@ def pair_settling(
     )
 
 
-def unusable_margin(plan: TaskPlan) -> str:
-    """Return the margin of a stored plan by which nothing can be compared; empty where it is fine."""
-    if plan.unusable_margin or plan.margin is None or not plan.measure:
-        return plan.unusable_margin
-    low, high = range_of(plan.measure)
-    return f"{plan.margin:g}" if plan.margin >= high - low else ""
-
-
-def no_margin_words(margin: str) -> str:
-    """Say why nothing is settled by a plan whose margin is no number."""
-    return (
-        f"The margin of this task is {margin}, which no difference can be held against, so nothing is settled; "
-        "make another task with a margin, or with none. Grades can be given and taken over as before."
-    )
-
-
 def settling_of(store: Store, task: Task) -> SettlingState:
     """Return what is settled in a stored task by its newest judgments.
 
@@ -417,7 +417,29 @@ class TaskSettling:
         if plan.pool == "audit" and not self.why:
             changed = changed_queries(compared, plan.k) if compared is not None and plan.changed_only else (0, 0)
             return settle_audit(compared, known, graded.items, looks=plan.looks, changed=changed, judge=self.judge)
-        return nothing_settled(known, self.why) if compared is None else settle(compared, known)
+        if compared is None:
+            return nothing_settled(known, self.why)
+        return under_raters(settle(compared, known), graded, compared, are_open=known.are_asked(compared.docs))
+
+
+def under_raters(state: SettlingState, graded: TaskGrades, compared: ComparedRuns, *, are_open: bool) -> SettlingState:
+    """Return where a task stands with its verdicts lowered where raters' own grades show the opposite.
+
+    What is settled stays what the labels settle; as long as docs are to be judged, raters' own verdicts can change.
+    """
+    if not any(pair.code in ("better", "worse") for pair in state.pairs):
+        return state  # no other verdict is lowered
+    verdicts = {(each.a, each.b): each.verdict for each in raters_own_verdicts(graded, compared)}
+    several = graded.task.plan.overlap > 1 or len({key for given in graded.grades.values() for key in given}) > 1
+
+    def lowered(pair: PairSettling) -> PairSettling:
+        verdict = verdicts.get((pair.a, pair.b))
+        if verdict is None or pair.code not in ("better", "worse"):
+            return pair
+        said = {"code": verdict.code, "text": verdict.text, "reason": verdict.reason}
+        return replace(pair, raters_open=are_open and several, **said)
+
+    return replace(state, pairs=tuple(map(lowered, state.pairs)))
 
 
 def by_the_rule(state: SettlingState, rule: LabelRule, no_labels: str) -> SettlingState:
@@ -442,60 +464,6 @@ def nothing_settled(known: KnownGrades, why: str) -> SettlingState:
         n_open=0,
         n_about=None,
         why=why,
-    )
-
-
-def scale_of(store: Store, task: Task) -> tuple[float, ...]:
-    return tuple(each.grade for each in parse_guideline(store.tasks.guideline_text(task)).scale)
-
-
-def why_not_compared(store: Store, task: Task) -> str:
-    """Say why a stored task that names a measure compares nothing; empty where it names no runs."""
-    plan = task.plan
-    if unusable := unusable_margin(plan):
-        return no_margin_words(unusable)
-    if plan.mode == "lists":
-        prefer = f"`rankscope judge flags {task.number}` says which ones raters prefer"
-        return f"Lists get no grades, so nothing is settled by them; {prefer}."
-    if len(plan.runs) == 1 and plan.measure and plan.pool != "audit":  # an audit of one system has its looks
-        return "There is one system only, so there is nothing to compare."
-    if unreadable := unreadable_words(plan.measure, scale_of(store, task)):
-        return (
-            f"There is no verdict: {unreadable}. Make another task whose measure says which grades are relevant, or "
-            "with whole grades; grades of this one can be given and taken over as before."
-        )
-    return ""
-
-
-def compared_runs(store: Store, task: Task) -> ComparedRuns | None:
-    """Return the runs that a task compares; None where it compares none, or by grades that its measure cannot read."""
-    plan = task.plan
-    if not plan.measure or not plan.runs[1:] or plan.mode == "lists" or unusable_margin(plan):
-        return None
-    scale = scale_of(store, task)
-    if unreadable_words(plan.measure, scale):
-        return None
-    known = {run.number: run for run in store.runs.list(collection=task.collection, repetitions=True)}
-    if lost := [number for number in plan.runs if number not in known]:
-        raise InputError(
-            f"the store does not have run {lost[0]} any more, which the task {task.name} compares",
-            hint="was it taken out? `rankscope history` lists the runs that are there",
-        )
-    stored = [known[number] for number in plan.runs]
-    runs = rankings_of(store, plan, stored)
-    before = None if plan.pool == "audit" else known_labels(store, task)
-    items = store.tasks.items(task)
-    queries = {item.query for item in items} | set(before or ())
-    if plan.pool != "audit":  # queries of which nothing is to be judged count, too
-        queries.update(common_queries(runs))
-    return ComparedRuns(
-        runs=runs,
-        measure=plan.measure,
-        margin=plan.margin,
-        query_ids=tuple(sorted(queries, key=byte_order)),
-        scale=scale,
-        docs=frozenset((item.query, item.doc) for item in items),
-        seed=plan.seed,
     )
 
 
@@ -535,6 +503,7 @@ def known_grades(
         untold=frozenset(
             pair for pair, n in n_said.items() if n >= plan.overlap and pair[1] not in grades.get(pair[0], {})
         ),
+        cannot_tell={pair: n - n_grades.get(pair, 0) for pair, n in answered.items() if n > n_grades.get(pair, 0)},
         n_untrusted=n_untrusted,
         joint=plan.rule == "dawid-skene" or bool(no_labels),
         no_labels=no_labels,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from rankscope.comparison.records import Code
 from rankscope.data.tasks import LabelRule
 from rankscope.judging.labels import stand_in_words
 from rankscope.judging.worst_case import queries_words
-from rankscope.printable import counted
+from rankscope.printable import counted, listed
 from rankscope.records import Record
 from rankscope.store.labels import QueryDoc
 
@@ -55,6 +55,9 @@ class PairSettling(Record, kw_only=True):
     settled: bool
     """Whether the verdict is the same one whatever the open docs are: those of the task, and those that the measure
     reads of the lists. `SettlingState.open_ideal` says whether other docs could change it."""
+    raters_open: bool = False
+    """Whether docs are to be judged that may change what raters' own grades make of the verdict; `settled` is said of
+    the labels of the task alone."""
 
 
 class AuditLook(Record, kw_only=True):
@@ -75,6 +78,12 @@ class AuditLook(Record, kw_only=True):
     """All queries that the systems were asked; 0 where all are audited."""
     mixed: bool = False
     """Whether the labels of the model count, corrected by people's; else people's grades alone do."""
+    untold: tuple[QueryDoc, ...] = ()
+    """Docs that raters could not tell: somebody else is to grade them, as the audit does not go past their queries."""
+    untold_by_several: tuple[QueryDoc, ...] = ()
+    """Those of them that two raters or more could not tell."""
+    n_waiting: int = 0
+    """Queries after the first of these that are judged, and do not count yet."""
 
     @property
     def next_at(self) -> int | None:
@@ -101,7 +110,8 @@ class SettlingState(Record, kw_only=True):
     outside: tuple[QueryDoc, ...] = ()
     """Open docs that can turn a verdict and are not in the task: no rater will grade them."""
     n_untold: int = 0
-    """Open docs of the task that can turn a verdict, and that all raters who were asked could not tell."""
+    """Open docs of the task that can turn a verdict, and that all raters who were asked could not tell; in an audit
+    somebody else is asked."""
     n_untrusted: int = 0
     """Docs that the trusted rater did not grade: the lower median of the others counts."""
     n_queries: int = 0
@@ -166,9 +176,17 @@ def rater_line(state: SettlingState) -> str:
     """Say how far it is to a settled answer, to somebody who is not to know between which systems."""
     if state.stage == "settled":
         which = " as far as these docs go: no grade of those" if state.open_ideal else ": no grade of the docs"
-        return f"It is settled{which} that are left can change the answer."
+        answer = "the answer"
+        if any(pair.raters_open for pair in state.pairs):
+            answer = "what all grades say together; what those of single raters make of it can change"
+        return f"It is settled{which} that are left can change {answer}."
     if state.look is not None:
-        return look_words(state.look)
+        n = len(state.look.untold)
+        others = (
+            f" {counted(n, 'doc')} that could not be told {'waits' if n == 1 else 'wait'} for somebody who can."
+            * (n > 0)
+        )
+        return look_words(state.look) + others
     if state.stage == "nothing to settle":
         return ""
     docs = "" if state.n_judgments == state.n_open else f" (of {counted(state.n_open, 'doc')})"
@@ -214,7 +232,8 @@ def pair_words(pair: PairSettling, state: SettlingState) -> str:
     against = f"{pair.b} against {pair.a}: {pair.text} {pair.reason}".rstrip()
     if pair.settled:
         which = f" of the task, or {read_words(state)}," if state.open_ideal else ""
-        return f"{against} Settled: no grade of an open doc{which} changes this."
+        what = "what the labels say; what single raters' grades make of it can change" if pair.raters_open else "this"
+        return f"{against} Settled: no grade of an open doc{which} changes {what}."
     if pair.low is None or pair.high is None:
         return against
     ends = f"{pair.low:+z.3f} to {pair.high:+z.3f}"
@@ -255,10 +274,44 @@ def audit_words(look: AuditLook, *, has_pairs: bool) -> str:
     return f"{words} People's grades alone count."
 
 
+def untold_words(look: AuditLook) -> str:
+    """Say which docs an audit waits for because they could not be told, and what can be done."""
+    if not look.untold:
+        return ""
+    waits = "that is judged waits" if look.n_waiting == 1 else "that are judged wait"
+    waiting = f", so {counted(look.n_waiting, 'query')} {waits}" if look.n_waiting else ""
+    could_not = f"{docs_words(look.untold)} could not be told{waiting}: an audit goes in its order."
+    words = f"{could_not} Somebody who can tell has to grade {it(look.untold)}."
+    return f"{words} {untold_by_several_words(look)}".rstrip()
+
+
+def untold_by_several_words(look: AuditLook) -> str:
+    """Say what becomes of an audit whose docs a second rater could not tell either."""
+    docs = look.untold_by_several
+    if not docs:
+        return ""
+    without = "" if look.next_at is None else f", without the look after {look.next_at:,}"
+    which = docs_words(docs)
+    those = it(docs) if docs == look.untold else f"{which[0].lower()}{which[1:]}"
+    return (
+        f"Two raters or more could not tell {those}: as long as nobody can, the audit stays at "
+        f"{counted(look.n_audited, 'query')}{without}. No query is left out for it, as the others would be no random "
+        "ones any more."
+    )
+
+
+def docs_words(docs: Sequence[QueryDoc]) -> str:
+    return f"{'Doc' if len(docs) == 1 else 'Docs'} {listed([f'{doc} of query {query}' for query, doc in docs])}"
+
+
+def it(docs: Sequence[QueryDoc]) -> str:
+    return "it" if len(docs) == 1 else "them"
+
+
 def assumption_words(state: SettlingState) -> str:
     """Say how many judgments are left, and what that number assumes."""
     if state.look is not None:
-        return audit_words(state.look, has_pairs=bool(state.pairs))
+        return f"{audit_words(state.look, has_pairs=bool(state.pairs))} {untold_words(state.look)}".rstrip()
     if state.stage == "nothing to settle":
         return state.why or "No measure is named, so nothing is to be settled."
     if state.rule is not None:

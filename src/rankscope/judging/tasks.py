@@ -33,8 +33,9 @@ from rankscope.judging.pools import (
     with_ranks,
 )
 from rankscope.judging.records import Task, TaskItem, TaskPlan
-from rankscope.judging.settling import scale_of, settle_items, settling_of
+from rankscope.judging.settling import settle_items, settling_of
 from rankscope.judging.settling_state import not_covered_words, read_words
+from rankscope.judging.task_comparison import scale_of
 from rankscope.measures.extras import Need
 from rankscope.measures.parameters import DEEPEST_RANK
 from rankscope.measures.parse import parse_measure

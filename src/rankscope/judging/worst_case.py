@@ -103,6 +103,8 @@ class KnownGrades(Record, kw_only=True, eq=False):
     """The labels that unfinished docs can still get by the rule; any of the scale where it is not said."""
     untold: frozenset[QueryDoc] = frozenset()
     """Docs without a grade that as many raters could not tell as are asked: nobody is asked any more."""
+    cannot_tell: Mapping[QueryDoc, int] = MappingProxyType({})
+    """How many raters have answered that they cannot tell a doc, where any has."""
     n_untrusted: int = 0
     """Docs that the trusted rater did not grade, where only this one's grades count: they have those of others."""
     joint: bool = False
@@ -139,6 +141,10 @@ class KnownGrades(Record, kw_only=True, eq=False):
             return 0
         given = self.n_grades.get(pair, self.overlap - 1 if pair in self.unfinished else 0)
         return max(self.overlap - given, 1)
+
+    def are_asked(self, docs: Iterable[QueryDoc]) -> bool:
+        """Tell whether raters are asked for any of these docs."""
+        return any(pair not in self.untold and self.n_missing(pair) for pair in docs)
 
     @property
     def n_finished(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rankscope.judging.agreement import (
-    APART,
     RELIABLE,
     TENTATIVE,
     AgreementReport,
@@ -209,9 +208,9 @@ def sections_of(found: AgreementReport) -> Iterator[Section]:
     if found.raters:
         yield Section("Raters", (TableBlock("", raters_table(found)),))
     if found.hardest:
-        shown = len(found.hardest)
-        intro = f"{APART} or more steps of the scale apart: {counted(found.apart.n, 'doc')}"
-        intro += f", of which the first {shown} are shown." if shown < found.apart.n else "."
+        shown, differ = len(found.hardest), found.same.of - found.same.n
+        first = f"; the first {shown} are shown" if shown < differ else ""
+        intro = f"Raters differ on {counted(differ, 'doc')}, those whose grades are furthest apart first{first}."
         yield Section("Hardest docs", (TableBlock("", hardest_table(found)),), intro=intro)
     if found.hardest_queries:
         shown, differ = len(found.hardest_queries), max(found.n_differ_queries, len(found.hardest_queries))

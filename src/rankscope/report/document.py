@@ -109,6 +109,13 @@ class Estimate(Record):
             return None
         return self.low, self.value, self.high
 
+    @property
+    def drawn(self) -> tuple[float, float, float] | None:
+        """What is drawn beside others that have intervals: without one the value alone, as a point."""
+        if self.value is not None and self.low is None and self.high is None:
+            return self.value, self.value, self.value
+        return self.numbers
+
 
 class Estimates(Record, tag="estimates"):
     """Differences drawn below one another on one axis, with zero and the margin of what matters."""

@@ -17,6 +17,7 @@ from rankscope.judging.opinion_records import (
     ValueFlags,
     clauses_of,
     interval_name,
+    rate_end_text,
     rate_text,
     shown_difference,
     signed_points,
@@ -245,7 +246,11 @@ def rates_table(flags: FlagReport) -> Table:
     """Return the flag rates that are compared, and beside them the plain counts."""
     rows = []
     for each in flags.systems:
-        ends = NONE if each.interval is None else f"{rate_text(each.interval.low)} to {rate_text(each.interval.high)}"
+        ends = (
+            NONE
+            if each.interval is None
+            else f"{rate_end_text(each.interval.low)} to {rate_end_text(each.interval.high)}"
+        )
         rate = NONE if each.rate is None else rate_text(each.rate)
         rows.append([Cell(each.system), Cell(rate), Cell(ends), count_cell(each.share)])
     level = next((each.interval.level for each in flags.systems if each.interval is not None), None)

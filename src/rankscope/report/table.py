@@ -63,7 +63,8 @@ def fitted(table: Table, width: int, *, folds: bool = False) -> Table:
         dropped.append(heading)
     if not dropped:
         return table
-    note = f"no room here for {', '.join(dropped)}: a wider terminal or a file (-o) has them"
+    lacking = ", ".join(sorted(dropped, key=table.header.index))
+    note = f"no room here for {lacking}: a wider terminal or a file (-o) has them"
     header, rows = [table.header[i] for i in kept], [[row[i] for i in kept] for row in table.rows]
     return Table(header, rows, table.n_name_columns, (*table.notes, note))
 

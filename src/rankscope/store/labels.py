@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from rankscope.arrays import Floats
-from rankscope.data.judgments import SingleJudgment
+from rankscope.data.judgments import SingleJudgment, moment_of
 from rankscope.data.tasks import LabelRule
 from rankscope.errors import InputError, OptionError
 from rankscope.io.ids import byte_order
@@ -26,7 +26,7 @@ MODEL_GRADES = 20
 
 QueryDoc: TypeAlias = tuple[str, str]
 Grades: TypeAlias = Mapping[QueryDoc, Mapping[str, float]]
-"""By query and doc, the grade of each rater, in the order in which they came."""
+"""By query and doc, the grade of each rater, the latest one last."""
 
 
 class Labels(Record, eq=False):
@@ -67,14 +67,27 @@ class Labels(Record, eq=False):
 
 
 def grades_by_rater(judgments: Sequence[SingleJudgment]) -> dict[QueryDoc, dict[str, float]]:
-    """Return the grades of docs; judgments come in the order of their numbers, and of a rater's the last holds."""
-    grades: dict[QueryDoc, dict[str, float]] = defaultdict(dict)
+    """Return the grades of docs; judgments come in the order of their numbers, and of a rater's the last holds.
+
+    Grades of a doc stand in the order of their times, and where one of them has none in that in which they came.
+    """
+    held: dict[QueryDoc, dict[str, SingleJudgment]] = defaultdict(dict)
     for each in judgments:
         if each.grade is not None:
-            of_doc = grades[each.query, each.doc]
+            of_doc = held[each.query, each.doc]
             of_doc.pop(each.rater, None)
-            of_doc[each.rater] = each.grade
-    return {pair: grades[pair] for pair in sorted(grades, key=lambda pair: tuple(map(byte_order, pair)))}
+            of_doc[each.rater] = each
+    return {
+        pair: {each.rater: each.grade for each in by_time([*held[pair].values()]) if each.grade is not None}
+        for pair in sorted(held, key=lambda pair: tuple(map(byte_order, pair)))
+    }
+
+
+def by_time(judgments: Sequence[SingleJudgment]) -> Sequence[SingleJudgment]:
+    """Return judgments in the order of their times; as they came where these are the same, or one is not known."""
+    if len(judgments) < 2 or any(each.at is None for each in judgments):
+        return judgments
+    return sorted(judgments, key=lambda each: moment_of(each.at or ""))
 
 
 def label_docs(
@@ -93,10 +106,10 @@ def label_docs(
         As `grades_by_rater` returns them.
     rule
         `only` refuses docs with different grades. `lower median`: the middle one, of two the lower. `majority`: the one
-        that most raters gave, of two that as many gave the lower. `mean`: the grade of the scale that is nearest, of
-        two the lower; without a scale the mean itself. `max`: the highest. `latest`: the one that came last. `trusted`:
-        that of one rater, and the lower median where there is none. `dawid-skene`: the most probable by a model of how
-        each rater errs.
+        that most raters gave, of several that as many gave the lowest. `mean`: the grade of the scale that is nearest,
+        of two the lower; without a scale the mean itself. `max`: the highest. `latest`: the last one, as
+        `grades_by_rater` orders them by their times. `trusted`: that of one rater, and the lower median where there is
+        none. `dawid-skene`: the most probable by a model of how each rater errs.
     scale
         All grades that could be given.
     trusted

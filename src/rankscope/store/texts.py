@@ -41,6 +41,7 @@ def queries_sha256(queries: Mapping[str, StoredQuery]) -> str:
 
 
 def put_queries(connection: sa.Connection, queries: Mapping[str, StoredQuery]) -> str:
+    """Keep a set of queries; where it is known without attributes, those that are given are added."""
     sha256 = queries_sha256(queries)
     if connection.execute(sa.select(query.c.id).where(query.c.queries_sha256 == sha256).limit(1)).first() is None:
         insert_all_new(
@@ -57,7 +58,20 @@ def put_queries(connection: sa.Connection, queries: Mapping[str, StoredQuery]) -
                 for place, (name, each) in enumerate(queries.items())
             ],
         )
+    else:
+        add_attributes(connection, sha256, queries)
     return sha256
+
+
+def add_attributes(connection: sa.Connection, sha256: str, queries: Mapping[str, StoredQuery]) -> None:
+    """Add attributes to a set of queries none of which has any."""
+    given = {name: each.attributes for name, each in queries.items() if each.attributes}
+    own = query.c.queries_sha256 == sha256
+    if not given or any(map(bool, connection.execute(sa.select(query.c.attributes).where(own)).scalars())):
+        return
+    attributes = sa.bindparam("new", type_=query.c.attributes.type)
+    change = sa.update(query).where(own & (query.c.query == sa.bindparam("name"))).values(attributes=attributes)
+    connection.execute(change, [{"name": name, "new": each} for name, each in given.items()])
 
 
 def put_docs(connection: sa.Connection, collection_id: int, docs: Mapping[str, StoredDoc]) -> None:
@@ -81,6 +95,12 @@ class TextTable:
         wanted = sa.select(query).where(query.c.queries_sha256 == sha256).order_by(query.c.place)
         with self.store.reading() as connection:
             return {row.query: StoredQuery(row.text, row.attributes) for row in connection.execute(wanted)}
+
+    def add_attributes(self, sha256: str, queries: Mapping[str, StoredQuery]) -> None:
+        """Add the attributes of queries to a set of them that is known without any."""
+        if any(each.attributes for each in queries.values()):
+            with self.store.writing() as connection:
+                add_attributes(connection, sha256, queries)
 
     def query_ids(self, sha256: str) -> tuple[str, ...]:
         """Return the ids of these queries, in the order given; the place of one is its index."""

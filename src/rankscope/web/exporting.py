@@ -111,7 +111,13 @@ def forest_of(block: Estimates, title: str, *, prefix: str) -> Figure:
     rows = [
         ForestRow(each.name, each.value, each.low, each.high, note=each.verdict, mark=each.mark or "unsure")
         if each.value is not None and each.low is not None and each.high is not None
-        else ForestRow(each.name, nan, note=each.verdict, mark=each.mark or "note", own=each.short or each.words)
+        else ForestRow(
+            each.name,
+            each.drawn[1] if each.drawn else nan,
+            note=each.verdict,
+            mark=each.mark or "note",
+            own=each.short or each.words,
+        )
         for each in block.estimates
     ]
     return figure_of(ForestChart(rows, measure="", title=title, margin=block.margin or None, prefix=prefix))

@@ -77,12 +77,12 @@ def axis_part(ticks: dict[float, str], axis: Axis) -> str:
 def estimate_part(row: doc.Estimate, axis: Axis, grid: str, page: Page) -> str:
     """Return one row; what is drawn stands beside it in words."""
     drawn = f'<use href="#{grid}"/>'
-    if row.numbers:
-        low, value, high = (place(number, axis) for number in row.numbers)
+    if row.drawn:
+        low, value, high = (place(number, axis) for number in row.drawn)
         mark = SHAPES[row.mark] if row.mark else DOT
+        interval = f'<line class="iv" x1="{low}%" x2="{high}%" y1="50%" y2="50%"/>' if row.numbers else ""
         drawn += (
-            f'<line class="iv" x1="{low}%" x2="{high}%" y1="50%" y2="50%"/>'
-            f'<svg class="pt" x="{value}%" y="50%"><g transform="translate(-6-6)scale(.75)">{mark}</g></svg>'
+            f'{interval}<svg class="pt" x="{value}%" y="50%"><g transform="translate(-6-6)scale(.75)">{mark}</g></svg>'
         )
     name = escape(row.name)
     number, opening, interval = with_minus(row.short or row.words).partition(" [" if row.short else " (")

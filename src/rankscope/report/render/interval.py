@@ -14,12 +14,13 @@ AXIS, INSIDE, MARGIN, ZERO, ZERO_INSIDE, VALUE = "·━:|┿●"
 def text_estimate(row: Estimate, block: Estimates, *, width: int = 40, ends: bool = True) -> str:
     """Draw an estimate in one line, `width` characters wide between the ends of the axis that all of its block share.
 
-    `|` is zero, `:` the margin, `━` the interval, `┿` zero within it, `●` the value. Nothing is drawn where the value
-    or an end is undefined or infinite. With `ends` the ends of the axis stand on both sides.
+    `|` is zero, `:` the margin, `━` the interval, `┿` zero within it, `●` the value, which stands alone where there is
+    no interval. Nothing is drawn where the value or one of two ends is undefined or infinite. With `ends` the ends of
+    the axis stand on both sides.
     """
-    if row.numbers is None:
+    if row.drawn is None:
         return ""
-    low, value, high = row.numbers
+    low, value, high = row.drawn
     start, end = shared_axis(block)
     track = [AXIS] * width
 

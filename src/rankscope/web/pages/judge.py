@@ -258,6 +258,7 @@ class RaterLine(Record, kw_only=True):
     cannot_tell: int
     choices: int
     again_done: int
+    again_told: int
     again_alike: int
     seen: str | None
     revoked: str | None
@@ -296,8 +297,10 @@ def standing_of(library: Library, task: Task, found: AgreementReport | None = No
         words = f"{counted(items, unit)}; nobody is invited yet."
     else:
         raters = raters_words(len(counted_), sum(line.revoked is not None for line in counted_))
+        n_gave = sum(line.done > 0 for line in counted_)
+        by = f"{n_gave:,} of {raters}" if 0 < n_gave < len(counted_) else raters
         kinds = "" if found is None else kinds_of_answers(found, counted_)
-        words = f"{done:,} of {n:,} answers are given{kinds}, by {raters}." if n else f"{raters}, and nothing to judge."
+        words = f"{done:,} of {n:,} answers are given{kinds}, by {by}." if n else f"{raters}, and nothing to judge."
     if lines and work.shared.n_for_nobody:
         words += f" No rater is left for {work.shared.n_for_nobody:,} of them: more can be invited."
     return TaskStanding(n=n, done=done, share=done / n if n else 0.0, words=words, raters=lines)
@@ -324,6 +327,7 @@ def rater_line(rater: TaskRater, state: RaterState, name: str, unusual: Sequence
         cannot_tell=state.cannot_tell,
         choices=state.choices,
         again_done=state.again_done,
+        again_told=state.again_told,
         again_alike=state.again_alike,
         seen=rater.seen,
         revoked=rater.revoked,

@@ -319,8 +319,10 @@ function showCounts() {
   $("flags").textContent = number(first.filter((item) => item.state.flag).length);
   $("unclear").textContent = number(first.filter((item) => item.state.cannot_tell).length);
   const twice = done.filter((item) => item.again);
-  const alike = twice.filter((item) => itemOf({ ...item, again: false })?.state.grade === item.state.grade);
-  $("twice").textContent = twice.length ? `${alike.length} of ${twice.length} alike` : "–";
+  // who could not tell at one of the times has given nothing to compare
+  const grades = twice.map((item) => [itemOf({ ...item, again: false })?.state.grade ?? null, item.state.grade]);
+  const told = grades.filter((both) => !both.includes(null));
+  $("twice").textContent = told.length ? `${told.filter(([first, second]) => first === second).length} of ${told.length} alike` : "–";
 }
 
 function showEnd() {
@@ -450,10 +452,24 @@ addEventListener("keydown", (event) => {
     x: openFlag, b: toggleChoice, "?": () => isHere() && openDialog("why"), u: undo, m: () => openDialog("help"), "/": find,
     j: () => move(1), k: () => move(-1),
   }[event.key];
-  if (!act) return;
+  if (!act) return scrollDoc(event);
   event.preventDefault();
   act();
 });
+
+// The keys that scroll a page scroll the doc where it is longer than its place; else, and beside another text, they do as always.
+const LINE = 40;
+function scrollDoc(event) {
+  const doc = $("doc"), page = doc.clientHeight - LINE, { key, target } = event;
+  const down = {
+    ArrowDown: LINE, ArrowUp: -LINE, PageDown: page, PageUp: -page, " ": event.shiftKey ? -page : page,
+    Home: -doc.scrollHeight, End: doc.scrollHeight,
+  }[key];
+  const isPressed = key === " " && target.matches("button, a, summary");
+  if (!down || isPressed || !target.matches("body, #doc, button, a, summary") || doc.scrollHeight <= doc.clientHeight) return;
+  event.preventDefault();
+  doc.scrollBy(0, down);
+}
 
 // A finger that wipes over the doc goes to the next one, or back.
 let touch = null;

@@ -233,6 +233,21 @@ def test_files_that_cannot_be_cut_are_refused_before_the_work(write_file, capsys
     assert size_of_job(str(path), memory="1GB").refused == ""
 
 
+def test_of_many_compressed_files_of_text_few_are_looked_at_closely(tmp_path, monkeypatch):
+    """Only what has to be read as a whole may be refused, so that only this is worth a look at its rows."""
+    for i in range(20):
+        (tmp_path / f"p{i:02d}.run.gz").write_bytes(gzip.compress(f"q{i} Q0 d 1 1 t\n".encode()))
+    looked_at = []
+    look = regroup.look_at_head
+    monkeypatch.setattr(regroup, "look_at_head", lambda source, size: looked_at.append(source) or look(source, size))
+    monkeypatch.setattr(sources, "READ_WHOLE", 0)
+    run = sources.ShardedSource(str(tmp_path))
+    run.check_fits(run.cut(1 << 20), 0)
+    assert not looked_at
+    rs.evaluate({"q1": {"d": 1}}, {"r": tmp_path}, "RR", memory="256MB")
+    assert len(looked_at) == 1
+
+
 @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
 def test_rows_in_no_order_are_read_in_parts_where_at_once_they_do_not_fit(write_file, monkeypatch):
     """Their text alone would fit into half of the memory, as it does where rows lie together."""

@@ -7,6 +7,7 @@ comes out the same.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import tempfile
@@ -99,12 +100,19 @@ def look_at_text(path: str, size: int) -> RowsLook:
     return look_at_lines(found, size)
 
 
-def look_at_lines(places: Sequence[Sequence[bytes]], n_bytes: int) -> RowsLook:
+def look_at_lines(places: Iterable[Iterable[bytes]], n_bytes: int) -> RowsLook:
     """Return what whole lines from some places tell of a text of so many bytes."""
-    queries = [
-        [query.decode("utf-8", "surrogateescape") for line in lines if (query := query_in(line))] for lines in places
-    ]
-    n_seen = sum(len(line) + 1 for lines in places for line in lines)
+    queries: list[list[str]] = []
+    names: dict[bytes, str] = {}
+    n_seen = 0
+    for lines in places:
+        queries.append([])
+        for line in lines:
+            n_seen += len(line) + 1
+            if query := query_in(line):
+                if query not in names:  # most lines repeat the query of the one before
+                    names[query] = query.decode("utf-8", "surrogateescape")
+                queries[-1].append(names[query])
     n_rows = round(n_bytes * sum(map(len, queries)) / n_seen) if n_seen else 0
     rows_per_query, scattered = order_of(queries, n_rows)
     return RowsLook(
@@ -148,10 +156,12 @@ def look_at_head(source: StoredFile, size: int) -> RowsLook:
     except InputError:  # cut off, as the beginning of a stream is, or damaged: whoever reads all of it says so
         pass
     text = b"".join(pieces)
+    pieces.clear()
     growth = 1.0 if source.compression is None else len(text) / n_read if n_read else GROWTH
     if not text:
         return RowsLook(format="trec", n_bytes=round(size * growth), n_rows=round(size * growth) // ROW_BYTES)
-    return look_at_lines([text.split(b"\n")[:-1]], max(len(text), round(size * growth)))
+    whole = io.BytesIO(text[: text.rfind(b"\n") + 1])
+    return look_at_lines([(line.removesuffix(b"\n") for line in whole)], max(len(text), round(size * growth)))
 
 
 def look_at_table(source: StoredFile, size: int, columns: Mapping[str, str] | None = None) -> RowsLook:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from rankscope.align.sharded import MORE_BY, room_beside, table_share
-from rankscope.data.sharded import ShardedSource, ShardPlan, is_blank, is_stream, memory_for_parts, parts_needed
+from rankscope.data.sharded import ShardedSource, ShardPlan, is_stream, memory_for_parts, parts_needed
 from rankscope.data.sources import FileSource
 from rankscope.errors import DuplicateError, InputError, collect_notes
 from rankscope.evaluation import evaluate
@@ -38,6 +38,7 @@ from rankscope.io.remote_parquet import RemoteTable
 from rankscope.io.shards import (
     WholeFile,
     files_of,
+    is_blank,
     is_many,
     open_file,
     query_column,

@@ -228,10 +228,18 @@ def test_the_largest_file_may_have_no_rows(content, is_grouped, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say it so")
-@pytest.mark.parametrize("form", ["text", "parquet"])
+@pytest.mark.parametrize("form", ["text", "parquet", "csv", "text and parquet"])
 def test_what_keeping_a_run_in_a_store_takes_is_said(form, write_file, plain_environment, tmp_path):
     """A store takes whole runs, so that each row has texts of its own for the while."""
-    path = write_file(many_rows(form), "run")
+    if form == "text and parquet":
+        path = tmp_path / "run"
+        path.mkdir()
+        text = [line for line in many_rows("text").decode().splitlines(keepends=True) if line < "q3"]
+        (path / "a.run").write_text("".join(text))
+        table = pl.read_parquet(many_rows("parquet")).filter(pl.col("query") >= "q3")
+        table.write_parquet(path / "b.parquet", row_group_size=250_000)
+    else:
+        path = write_file(many_rows(form), "run.csv" if form == "csv" else "run")
     qrels = write_file("".join(f"q{q} 0 D{q * 991} 1\n" for q in range(1500)), "qrels.txt")
     script = EVALUATE.replace('"--no-store"', f'"--store", {str(tmp_path / "new.db")!r}')
     code, taken, warned = evaluated(qrels, path, environment=plain_environment, script=script)

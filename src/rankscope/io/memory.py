@@ -45,6 +45,8 @@ LONG_SHARE = 16
 """A query that has more than one row in so many is a long one."""
 REGROUPED_BYTES = 52 << 20
 """What it takes besides to deal out the rows of a table to files."""
+TEXT_COLUMNS_BYTES = 24 << 20
+"""What it takes besides to read the columns of text for that."""
 STORE_CLIENT_BYTES = 56 << 20
 """What the library takes that reads object stores, with the blocks that it asks for ahead."""
 WEB_CLIENT_BYTES = 12 << 20
@@ -62,8 +64,12 @@ ROW_BYTES = 36
 """What a row of TREC text has on average, where that is not known."""
 TEXT_ROW_BYTES = 250
 """What a row takes with texts of its own for query and doc."""
-STORED_ROW_BYTES = {"trec": 180, "parquet": 330}
+STORE_BYTES = 40 << 20
+"""What the libraries of a store take."""
+STORED_ROW_BYTES = {"trec": 180, "parquet": 270}
 """What a row takes besides while a run is kept in a store, by its format: texts of its own, and columns of them."""
+STORED_TIMES = {"json": 2, "csv": 7, "tsv": 7, "jsonl": 3, "arrow": 6}
+"""The same of files that can only be read as a whole, as so many times their size."""
 GROWTH = 6
 """How much larger compressed text becomes, where that is not known."""
 WHOLE_TIMES = {"json": 8, "csv": 7, "tsv": 7, "jsonl": 3, "arrow": 2}
@@ -123,8 +129,10 @@ class RowsLook(LightRecord, kw_only=True):
 
     @property
     def bytes_to_store(self) -> int:
-        """What rows take besides while they are kept in a store; other formats have such texts in any case."""
-        return self.n_rows * STORED_ROW_BYTES.get(self.format, 0)
+        """What rows take besides while they are kept in a store."""
+        if self.format in STORED_ROW_BYTES:
+            return self.n_rows * STORED_ROW_BYTES[self.format]
+        return self.n_bytes * STORED_TIMES.get(self.format, 2)
 
     @property
     def bytes_at_once(self) -> int:

@@ -33,6 +33,7 @@ from rankscope.io.memory import (
     SHORT_ID,
     TABLE_ROW_BYTES,
     TABLES_BYTES,
+    TEXT_COLUMNS_BYTES,
     TEXT_ROW_BYTES,
     RowsLook,
 )
@@ -249,7 +250,8 @@ def bytes_of_shards(
     ]
     if is_dealt_as_table:
         tables = (look.as_table for look in looks if look.format == "trec")
-        taken += (look.bytes_in_turn(min(1.0, PART_BYTES / look.n_bytes)) - look.library_bytes for look in tables)
+        shares = ((look, min(1.0, PART_BYTES / look.n_bytes)) for look in tables)
+        taken += (look.bytes_in_turn(share) - look.library_bytes + TEXT_COLUMNS_BYTES for look, share in shares)
     return library + max(taken)
 
 
@@ -274,6 +276,26 @@ def largest_of_each_kind(shards: Sequence[Any]) -> list[Any]:
         if kind not in found and has_rows(shard):
             found[kind] = shard
     return list(found.values())
+
+
+def looks_by_kind(
+    files: Mapping[str, int], *, format_name: str | None = None, columns: Mapping[str, str] | None = None
+) -> Iterator[tuple[RowsLook, float]]:
+    """Look at the largest file of each kind, given sizes; yield what that tells, and how many times it they all are.
+
+    Files whose names end alike are of one kind.
+    """
+    from rankscope.io.source import source_of
+
+    by_kind: dict[str, dict[str, int]] = {}
+    for path, size in files.items():
+        by_kind.setdefault(os.path.splitext(path)[1], {})[path] = size  # noqa: PTH122 (pathlib takes long to load)
+    for sizes in by_kind.values():
+        in_turn = sorted(sizes, key=lambda path: sizes[path], reverse=True)
+        largest = next((path for path in in_turn if has_rows(WholeFile(path, sizes[path]))), None)
+        if largest is not None:
+            look = look_at(source_of(largest), format_name=format_name, columns=columns)
+            yield look, sum(sizes.values()) / max(1, sizes[largest])
 
 
 def kind_of_shard(shard: Any) -> tuple[type, str]:

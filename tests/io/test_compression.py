@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import gzip
 import hashlib
 
@@ -7,9 +8,10 @@ import pytest
 import zstandard
 
 from rankscope.errors import FormatError
-from rankscope.io.compression import compression_of
+from rankscope.io.compression import LimitedStream, ZstdStream, compression_of
 from rankscope.io.detection import detect
 from rankscope.io.read import read_qrels, read_run
+from rankscope.io.source import source_of
 
 RUN = b"".join(b"q%d Q0 doc%d %d %d.25 sys\n" % (i // 100, i * 7919 % 10007, i, 1000 - i) for i in range(1000))
 
@@ -103,3 +105,17 @@ def test_a_header_of_gzip_without_end(tmp_path, flag, is_second, n_bytes):
         return
     with pytest.raises(FormatError, match="the name or comment in a header of it is longer than 64 kB"):
         read_qrels(path)
+
+
+def test_what_unpacks_a_file_goes_with_the_last_that_needs_it(write_file, compressor):
+    """A run of many files is looked at file by file: buffers that stayed would be megabytes for each."""
+    _, compress = compressor
+    source = source_of(write_file(compress(RUN * 100)))
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            assert source.head(100) == RUN[:100]
+        assert not [each for each in gc.get_objects() if isinstance(each, LimitedStream | ZstdStream)]
+    finally:
+        gc.enable()

@@ -429,8 +429,8 @@ def test_a_table_is_regrouped_into_few_files(tmp_path, scratch, monkeypatch):
     counts = []
     deal = sharded.deal_out_tables
 
-    def counted(*given):
-        dealt = deal(*given)
+    def counted(*given, **options):
+        dealt = deal(*given, **options)
         counts.append(sum(len(part.paths) for part in dealt))
         return dealt
 

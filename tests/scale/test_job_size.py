@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import re
@@ -188,10 +189,57 @@ def test_the_memory_said_is_what_the_process_takes(form, write_file, plain_envir
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say it so")
-@pytest.mark.parametrize("form", ["text", "parquet"])
+@pytest.mark.parametrize("beside", ["parquet", "json"])
+@pytest.mark.parametrize("form", ["text", "shuffled text"])
+def test_the_memory_said_of_text_beside_other_files_is_what_the_process_takes(
+    form, beside, write_file, plain_environment, tmp_path
+):
+    """Text in no order is dealt out as a table is there; the file that takes most need not be the largest one."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "a.run").write_bytes(many_rows(form))
+    docs = [f"D{i}" for i in range(10 if beside == "parquet" else 120_000)]
+    if beside == "parquet":
+        pl.DataFrame({"query": "other", "doc": docs, "score": 1.0}).write_parquet(folder / "b.parquet")
+    else:
+        (folder / "b.json").write_text(json.dumps({"other": dict.fromkeys(docs, 1.0)}))
+    qrels = write_file("".join(f"q{q} 0 D{q * 991} 1\n" for q in range(1500)), "qrels.txt")
+    said = size_of_job(str(folder), memory="64MB").memory_needed
+    code, taken, warned = evaluated(qrels, folder, "--memory", "64MB", environment=plain_environment)
+    assert code == 0
+    assert 0.7 * taken <= said <= 1.5 * taken, (said / 2**20, taken / 2**20)
+    assert taken < (320 << 20)
+    assert (f"about {said >> 20}" in warned) == (said > 1.1 * (64 << 20))
+
+
+@pytest.mark.filterwarnings("ignore:.*regrouped by query:rankscope.RankscopeWarning")
+@pytest.mark.parametrize("content", [b"", b" \n"])
+@pytest.mark.parametrize("is_grouped", [True, False])
+def test_the_largest_file_may_have_no_rows(content, is_grouped, tmp_path):
+    """An empty file of xz is larger than a small one with rows."""
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\n")
+    (tmp_path / "b.run").write_text(f"q{2 if is_grouped else 1} Q0 d2 1 1.0 t\n")
+    (tmp_path / "c.run.xz").write_bytes(lzma.compress(content))
+    assert (tmp_path / "c.run.xz").stat().st_size > (tmp_path / "a.run").stat().st_size
+    assert size_of_job(str(tmp_path), memory="64MB").refused == ""
+    for how in ({"memory": "64MB"}, {"workers": 2}, {}):
+        found = rs.evaluate({"q1": {"d1": 1}}, {"r": tmp_path}, "RR", **how)
+        assert found.runs[0].values[:, 0].tolist() == [1.0]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say it so")
+@pytest.mark.parametrize("form", ["text", "parquet", "csv", "text and parquet"])
 def test_what_keeping_a_run_in_a_store_takes_is_said(form, write_file, plain_environment, tmp_path):
     """A store takes whole runs, so that each row has texts of its own for the while."""
-    path = write_file(many_rows(form), "run")
+    if form == "text and parquet":
+        path = tmp_path / "run"
+        path.mkdir()
+        text = [line for line in many_rows("text").decode().splitlines(keepends=True) if line < "q3"]
+        (path / "a.run").write_text("".join(text))
+        table = pl.read_parquet(many_rows("parquet")).filter(pl.col("query") >= "q3")
+        table.write_parquet(path / "b.parquet", row_group_size=250_000)
+    else:
+        path = write_file(many_rows(form), "run.csv" if form == "csv" else "run")
     qrels = write_file("".join(f"q{q} 0 D{q * 991} 1\n" for q in range(1500)), "qrels.txt")
     script = EVALUATE.replace('"--no-store"', f'"--store", {str(tmp_path / "new.db")!r}')
     code, taken, warned = evaluated(qrels, path, environment=plain_environment, script=script)
@@ -231,6 +279,21 @@ def test_files_that_cannot_be_cut_are_refused_before_the_work(write_file, capsys
     assert main(["evaluate", str(qrels), str(path), "--memory", "64MB", "--no-store"]) == 2
     assert "can only be read as a whole" in capsys.readouterr().err
     assert size_of_job(str(path), memory="1GB").refused == ""
+
+
+def test_of_many_compressed_files_of_text_few_are_looked_at_closely(tmp_path, monkeypatch):
+    """Only what has to be read as a whole may be refused, so that only this is worth a look at its rows."""
+    for i in range(20):
+        (tmp_path / f"p{i:02d}.run.gz").write_bytes(gzip.compress(f"q{i} Q0 d 1 1 t\n".encode()))
+    looked_at = []
+    look = regroup.look_at_head
+    monkeypatch.setattr(regroup, "look_at_head", lambda source, size: looked_at.append(source) or look(source, size))
+    monkeypatch.setattr(sources, "READ_WHOLE", 0)
+    run = sources.ShardedSource(str(tmp_path))
+    run.check_fits(run.cut(1 << 20), 0)
+    assert not looked_at
+    rs.evaluate({"q1": {"d": 1}}, {"r": tmp_path}, "RR", memory="256MB")
+    assert len(looked_at) == 1
 
 
 @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")

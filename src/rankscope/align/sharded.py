@@ -49,9 +49,17 @@ from rankscope.executors.kept import Kept
 from rankscope.io.addresses import is_remote
 from rankscope.io.file_state import check_same, states_of
 from rankscope.io.limits import in_words
-from rankscope.io.memory import GROWTH, PROCESS_BYTES, client_bytes, resident_bytes
-from rankscope.io.regroup import bytes_of_shards, deal_out_tables, deal_out_text, frame_of, look_at, scratch_folder
-from rankscope.io.shards import ROW_BYTES, USUAL_ROWS, Shard, WholeFile, size_at, smaller_shards
+from rankscope.io.memory import GROWTH, PART_BYTES, PROCESS_BYTES, client_bytes, resident_bytes
+from rankscope.io.regroup import (
+    bytes_of_shards,
+    deal_out_tables,
+    deal_out_text,
+    frame_of,
+    has_rows,
+    look_at,
+    scratch_folder,
+)
+from rankscope.io.shards import ROW_BYTES, USUAL_ROWS, RowGroups, Shard, WholeFile, size_at, smaller_shards
 from rankscope.io.table import QRELS, looks_like
 from rankscope.light import replace
 from rankscope.native import n_cores
@@ -82,8 +90,6 @@ MOST_FILES = 1 << 17
 """So many files a table may become while it is regrouped: one for each piece that is read and each part."""
 SCATTERED = 2.5
 """How much more memory rows take that are not in order within a part, besides their text."""
-PART_BYTES = 12 << 20
-"""Parts are this small where there is memory for more: rows in any order are looked up in a processor's own memory."""
 TOO_MANY_WORKERS = 2
 """More processes than so many times the cores are warned of."""
 DEALT_AT_ONCE = 16
@@ -363,6 +369,8 @@ class ShardWork:
         is_text = all(map(source.is_text, shards))
         part_bytes = min(PART_BYTES, max(int(self.room / SCATTERED), 0 if is_text else SMALLEST_TABLE))
         n_parts = min(MOST_PARTS, max(2, -(-n_bytes // max(1, part_bytes))))
+        if not is_text:
+            n_parts = min(n_parts, max(2, MOST_FILES // (1 + n_bytes // SMALLEST_TABLE)))
         here = ShardWork(
             self.qrels, self.policies, replace(self.plan, on=None, workers=None, keep=None), None, self.threads
         )
@@ -420,7 +428,8 @@ def bytes_regrouped(shards: Sequence[Shard], options: ReadOptions) -> int:
     from rankscope.io.source import source_of
 
     sizes = [size_at(shard.path) if isinstance(shard, WholeFile) else shard.size for shard in shards]
-    size, largest = max(zip(sizes, shards, strict=True), key=lambda pair: pair[0])
+    in_turn = sorted(zip(sizes, shards, strict=True), key=lambda pair: pair[0], reverse=True)
+    size, largest = next((pair for pair in in_turn if has_rows(pair[1])), in_turn[0])
     if not isinstance(largest, WholeFile) or not size:
         return sum(sizes)
     look = look_at(source_of(largest.path), format_name=options.format, columns=options.columns)
@@ -440,8 +449,13 @@ def dealt_out(
 ) -> Sequence[Any]:
     """Write the rows of all shards to files by query: text as text, all else as tables."""
     is_text = all(map(source.is_text, shards))
-    piece = max(min(SMALLEST_PIECE, SMALLEST_DEALT) if is_text else 4 * SMALLEST_TABLE, room // DEALT_AT_ONCE)
-    pieces: list[Shard] = [smaller for shard in shards for smaller in smaller_shards(shard, piece)]
+    piece = max(min(SMALLEST_PIECE, SMALLEST_DEALT), room // DEALT_AT_ONCE)
+    table_piece = max(SMALLEST_TABLE, int(piece * TABLE_SHARE))
+    pieces = [
+        smaller
+        for shard in shards
+        for smaller in smaller_shards(shard, table_piece if isinstance(shard, RowGroups) else piece)
+    ]
     watch, started = WatchWithin(progress), time.monotonic()
     options = replace(source.options, progress=watch.reading)
 
@@ -457,8 +471,8 @@ def dealt_out(
     sources = parts_in_turn()
     if is_text:
         return deal_out_text((part.lines for part in sources), folder, n_parts)
-    n_parts = min(n_parts, max(2, MOST_FILES // len(pieces)))
-    return deal_out_tables(frames_of(sources, lenient=options.lenient), folder, n_parts, source.path)
+    frames = frames_of(sources, lenient=options.lenient)
+    return deal_out_tables(frames, folder, n_parts, source.path, n_rows=table_piece // ROW_BYTES)
 
 
 def frames_of(parts: Iterator[Any], *, lenient: bool) -> Iterator[Any]:

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Literal
 
 from rankscope.align.sharded import MORE_BY, room_beside, table_share
-from rankscope.data.sharded import ShardedSource, ShardPlan, is_blank, is_stream, memory_for_parts, parts_needed
+from rankscope.data.sharded import ShardedSource, ShardPlan, is_stream, memory_for_parts, parts_needed
 from rankscope.data.sources import FileSource
 from rankscope.errors import DuplicateError, InputError, collect_notes
 from rankscope.evaluation import evaluate
 from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.detection import layout_of
 from rankscope.io.limits import in_words
-from rankscope.io.memory import PROCESS_BYTES, client_bytes, free_memory, memory_of
+from rankscope.io.memory import PROCESS_BYTES, STORE_BYTES, client_bytes, free_memory, memory_of
 from rankscope.io.regroup import (
     N_PLACES,
     PLACE_BYTES,
@@ -30,6 +30,7 @@ from rankscope.io.regroup import (
     bytes_of_shards,
     first_that_returns,
     look_at,
+    looks_by_kind,
     queries_in_turn,
     query_across,
 )
@@ -38,6 +39,7 @@ from rankscope.io.remote_parquet import RemoteTable
 from rankscope.io.shards import (
     WholeFile,
     files_of,
+    is_blank,
     is_many,
     open_file,
     query_column,
@@ -55,6 +57,8 @@ SAMPLE_BYTES = 32 << 20
 SAMPLE_ROWS = 1_000_000
 REGROUPED_TIMES = 1.5
 """How much longer rows in disorder take that must be regrouped on disk: 10^8 of them, benchmarks/scale.py."""
+REGROUPED_AS_TABLES_TIMES = 5.0
+"""The same of text beside tables, which is regrouped as columns: 10^7 rows."""
 IN_PARTS_TIMES = 1.6
 """How much longer rows take that are read in parts, so that memory is bounded: likewise."""
 ROWS_FOR_A_CLUSTER = 10**10
@@ -64,6 +68,8 @@ SECONDS_FOR_A_CLUSTER = 120
 
 STORE_SHARE = 1.5
 """Where keeping a run takes so many times what evaluating it takes, that is said."""
+LITTLE_TO_STORE = 100 << 20
+"""What is not worth a word about a store."""
 
 Kind = Literal["trec", "compressed trec", "parquet", "other"]
 KIND_WORDS: dict[Kind, str] = {
@@ -160,7 +166,8 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     needed, refused = memory_for(run, allowed) if in_parts else (memory_at_once(largest), "")
     needed = None if needed is None else needed + client_bytes(largest.path)
     link = sample.n_stored / sample.fetching_s if sample and is_remote(run) else None
-    seconds = seconds_for(n_rows, sample, in_parts=bool(in_parts), is_scattered=scattered is not None)
+    longer = times_longer(files, in_parts=bool(in_parts), is_scattered=scattered is not None)
+    seconds = seconds_for(n_rows, sample, longer)
     if seconds is not None and sample and (link or largest.kind == "compressed trec"):
         seconds += n_bytes / sample.n_stored * sample.fetching_s
     pays, why = is_worth_a_cluster(n_rows, n_bytes, seconds, link)
@@ -181,7 +188,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
         free_memory=free_memory(),
         memory=limit,
         memory_needed=needed,
-        memory_stored=None if limit is not None or needed is None else needed + stored_bytes(largest, n_bytes),
+        memory_stored=None if limit is not None or needed is None else needed + stored_bytes(files),
         refused=refused,
         in_parts=in_parts,
         scratch_bytes=sum(map(scratch_of, files)) if scattered is not None and in_parts else 0,
@@ -365,9 +372,10 @@ def memory_at_once(file: SizedFile) -> int:
     return look_at(source_of(file.path)).bytes_at_once if file.size else PROCESS_BYTES
 
 
-def stored_bytes(file: SizedFile, n_bytes: int) -> int:
-    """Return what it takes besides to keep a run of so many bytes in a store, by what its largest file takes."""
-    return look_at(source_of(file.path)).bytes_to_store * n_bytes // file.size if file.size else 0
+def stored_bytes(files: Iterable[SizedFile]) -> int:
+    """Return what it takes besides to keep a run in a store, by what the largest file of each kind takes."""
+    looks = looks_by_kind({file.path: file.size for file in files})
+    return STORE_BYTES + sum(round(look.bytes_to_store * times) for look, times in looks)
 
 
 def memory_for(run: str, allowed: int | None) -> tuple[int | None, str]:
@@ -383,13 +391,20 @@ def memory_for(run: str, allowed: int | None) -> tuple[int | None, str]:
     return PROCESS_BYTES + bytes_of_shards(shards, room), ""
 
 
-def seconds_for(n_rows: int | None, sample: RowSample | None, *, in_parts: bool, is_scattered: bool) -> float | None:
+def seconds_for(n_rows: int | None, sample: RowSample | None, times: float) -> float | None:
     """Return how long it takes to read and score so many rows, once they are on this machine."""
     rate = sample.rows_per_second if sample else None
-    if n_rows is None or rate is None:
-        return None
-    times = REGROUPED_TIMES if is_scattered and in_parts else IN_PARTS_TIMES if in_parts else 1.0
-    return n_rows / rate * times
+    return None if n_rows is None or rate is None else n_rows / rate * times
+
+
+def times_longer(files: Iterable[SizedFile], *, in_parts: bool, is_scattered: bool) -> float:
+    """Return how many times longer rows take than those of a sample, which is read at once."""
+    if not in_parts:
+        return 1.0
+    if not is_scattered:
+        return IN_PARTS_TIMES
+    are_text = {file.kind in ("trec", "compressed trec") for file in files}
+    return REGROUPED_AS_TABLES_TIMES if len(are_text) > 1 else REGROUPED_TIMES
 
 
 def is_worth_a_cluster(n_rows: int | None, n_bytes: int, seconds: float | None, link: float | None) -> tuple[bool, str]:
@@ -422,7 +437,9 @@ def words_on(job: JobSize) -> Iterator[tuple[str, str]]:
     yield "what happens", happening(job)
     yield "time", time_of(job)
     yield "memory", memory_of_job(job)
-    if job.memory_stored is not None and job.memory_stored > STORE_SHARE * (job.memory_needed or 0):
+    if job.memory_stored is not None and job.memory_stored > max(
+        LITTLE_TO_STORE, STORE_SHARE * (job.memory_needed or 0)
+    ):
         yield (
             "a store",
             f"keeping the run in one takes about {in_words(job.memory_stored)} of memory; --no-store does not",

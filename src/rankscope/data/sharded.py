@@ -37,6 +37,7 @@ from rankscope.io.shards import (
     cut_remote,
     digest_of_files,
     files_of,
+    is_blank,
     is_many,
     is_parquet,
     no_rows,
@@ -48,6 +49,7 @@ from rankscope.io.shards import (
     roles_of,
     size_at,
 )
+from rankscope.io.source import BYTE_ORDER_MARK
 from rankscope.io.text import bad_run_lines
 from rankscope.light import LightRecord, replace
 
@@ -59,10 +61,7 @@ if TYPE_CHECKING:
     from rankscope.io.rows import RunRows
     from rankscope.progress import WatchJob
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 1 << 20
-COMPRESSED_NOTHING = 64
-"""A compressed file without content may have so many bytes."""
 READ_WHOLE = 20 << 20
 """Files in formats that cannot be cut may take so much, however little memory there is; the smallest parts do, too."""
 
@@ -484,23 +483,6 @@ def check_version(shard: RowGroups | WholeFile, file: RemoteFile | None) -> None
         raise has_changed(shard.path)
 
 
-def is_blank(shard: WholeFile) -> bool:
-    """Tell whether a file has blank lines and comments alone, as a program leaves them that has found nothing.
-
-    What is compressed is decompressed for it; of files elsewhere only those are fetched that are small enough.
-    """
-    most = COMPRESSED_NOTHING if is_remote(shard.path) else _BLOCK_BYTES
-    if shard.n_bytes is None or shard.n_bytes > most:
-        return False
-    if not shard.n_bytes:
-        return True
-    from rankscope.io.source import source_of
-
-    with source_of(shard.path).reading() as reading:
-        text = reading.read(_BLOCK_BYTES)
-        return not reading.read(1) and not any(map(query_in, text.removeprefix(BYTE_ORDER_MARK).splitlines()))
-
-
 def columns_needed(roles: Mapping[str, str], *, with_rank: bool) -> list[str]:
     """Return the columns of a Parquet file that a run is scored by, given which are what."""
     return [name for role, name in roles.items() if role in ("query", "doc", "score") or (role == "rank" and with_rank)]
@@ -525,9 +507,10 @@ def source_parts(
     elif isinstance(shard, TableParts):
         import polars as pl
 
+        from rankscope.io.regroup import joined
+
         frames = [pl.read_parquet(path, glob=False) for path in shard.paths]
-        # the files that rows were in may differ in their types of numbers, and in whether they have ranks
-        yield table_part(pl.concat(frames, how="diagonal_relaxed"), shard.path, replace(options, columns=None))
+        yield table_part(joined(frames), shard.path, replace(options, columns=None))
     else:
         yield from file_parts(shard, options, piece_bytes=piece_bytes)
 
@@ -677,6 +660,7 @@ class ShardedSource:
 
     def check_fits(self, shards: Sequence[Shard], room: int) -> None:
         """Refuse files that must be read as a whole and take more than the memory that is left."""
+        from rankscope.io.detection import layout_of
         from rankscope.io.memory import GROWTH, WHOLE_TIMES
         from rankscope.io.regroup import look_at
         from rankscope.io.source import source_of
@@ -686,8 +670,12 @@ class ShardedSource:
             is_small = shard.size * GROWTH * max(WHOLE_TIMES.values()) <= most
             if not isinstance(shard, WholeFile) or is_small or is_remote(shard.path):
                 continue
-            look = look_at(source_of(shard.path), format_name=self.options.format, columns=self.options.columns)
-            if look.format != "trec" and look.bytes_taken() > most:
+            how: dict[str, Any] = {"format_name": self.options.format, "columns": self.options.columns}
+            stored = source_of(shard.path)
+            if layout_of(stored, **how).format == "trec":  # cut as it is decompressed; there may be many such files
+                continue
+            look = look_at(stored, **how)
+            if look.bytes_taken() > most:
                 where = shard.path if shard.path == self._address else f"{self.path}: {shard.path}"
                 raise InputError(
                     f"{self.shown(where)} has {in_words(shard.size)} and can only be read as a whole, which takes "

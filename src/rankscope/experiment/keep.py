@@ -27,9 +27,8 @@ from rankscope.experiment.fingerprint import fingerprint_of
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult
 from rankscope.experiment.run_files import LIBRARIES, baseline_to_keep
-from rankscope.io.regroup import look_at
+from rankscope.io.regroup import looks_by_kind
 from rankscope.io.shards import size_at
-from rankscope.io.source import source_of
 from rankscope.light import replace as light_replace
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import RunScores, Scores
@@ -432,11 +431,10 @@ def bytes_to_keep(runs: Iterable[Run]) -> int:
     for source in (run.source for run in runs):
         paths = getattr(source, "files", None) or (getattr(source, "address", ""),)
         sizes = {path: size_at(path) for path in paths if path not in ("", "-")}
-        largest = max(sizes, key=lambda path: sizes[path], default="")
-        if sizes.get(largest, 0) >= LARGE_TABLE:
+        if max(sizes.values(), default=0) >= LARGE_TABLE:
             how = source.options
-            look = look_at(source_of(largest), format_name=how.format, columns=how.columns)
-            n_bytes += (look.bytes_taken() + look.bytes_to_store) * sum(sizes.values()) // sizes[largest]
+            looks = looks_by_kind(sizes, format_name=how.format, columns=how.columns)
+            n_bytes += sum(round((look.bytes_taken() + look.bytes_to_store) * times) for look, times in looks)
     return n_bytes
 
 

@@ -110,27 +110,32 @@ class LimitedStream(io.RawIOBase):
         return n_bytes
 
 
+def zstd_chunks(raw: BinaryIO) -> Iterator[bytes]:
+    """Yield what frame after frame holds.
+
+    No method of the stream, which would then refer to itself: its megabytes would stay where not all of it is read.
+    """
+    import zstandard
+
+    decompress = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+    frame = None
+    while data := raw.read(_ZSTD_BYTES):
+        while data:
+            frame = frame or decompress.decompressobj()
+            yield frame.decompress(data)
+            data = frame.unused_data if frame.eof else b""
+            frame = None if frame.eof else frame
+    if frame is not None:
+        raise EOFError("the data ends within a frame")
+
+
 class ZstdStream(io.RawIOBase):
     """Decompresses frame after frame; the reader of zstandard would take a file that is cut off for its end."""
 
     def __init__(self, raw: BinaryIO) -> None:
         super().__init__()
-        self._chunks = self._decompress(raw)
+        self._chunks = zstd_chunks(raw)
         self._rest = memoryview(b"")
-
-    def _decompress(self, raw: BinaryIO) -> Iterator[bytes]:
-        import zstandard
-
-        decompress = zstandard.ZstdDecompressor(max_window_size=1 << 31)
-        frame = None
-        while data := raw.read(_ZSTD_BYTES):
-            while data:
-                frame = frame or decompress.decompressobj()
-                yield frame.decompress(data)
-                data = frame.unused_data if frame.eof else b""
-                frame = None if frame.eof else frame
-        if frame is not None:
-            raise EOFError("the data ends within a frame")
 
     def readable(self) -> bool:
         return True

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from rankscope.checks import is_number, is_whole
 from rankscope.errors import OptionError, UnfinishedError
 from rankscope.io.addresses import STORES, is_remote
-from rankscope.light import LightRecord
+from rankscope.light import LightRecord, replace
 from rankscope.progress import Progress
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -45,10 +45,15 @@ LONG_SHARE = 16
 """A query that has more than one row in so many is a long one."""
 REGROUPED_BYTES = 52 << 20
 """What it takes besides to deal out the rows of a table to files."""
+TEXT_COLUMNS_BYTES = 24 << 20
+"""What it takes besides to read the columns of text for that."""
 STORE_CLIENT_BYTES = 56 << 20
 """What the library takes that reads object stores, with the blocks that it asks for ahead."""
 WEB_CLIENT_BYTES = 12 << 20
 """What reading from a web server takes besides, likewise."""
+PART_BYTES = 12 << 20
+"""Rows that are regrouped are put into parts this small, where there is memory for more: rows in any order are looked
+up in a processor's own memory."""
 ASIDE_BYTES = 4 << 20
 """What is set aside for hits and for small things, in any case."""
 DECOMPRESSING_BYTES = 8 << 20
@@ -59,8 +64,12 @@ ROW_BYTES = 36
 """What a row of TREC text has on average, where that is not known."""
 TEXT_ROW_BYTES = 250
 """What a row takes with texts of its own for query and doc."""
-STORED_ROW_BYTES = {"trec": 180, "parquet": 330}
+STORE_BYTES = 40 << 20
+"""What the libraries of a store take."""
+STORED_ROW_BYTES = {"trec": 180, "parquet": 270}
 """What a row takes besides while a run is kept in a store, by its format: texts of its own, and columns of them."""
+STORED_TIMES = {"json": 2, "csv": 7, "tsv": 7, "jsonl": 3, "arrow": 6}
+"""The same of files that can only be read as a whole, as so many times their size."""
 GROWTH = 6
 """How much larger compressed text becomes, where that is not known."""
 WHOLE_TIMES = {"json": 8, "csv": 7, "tsv": 7, "jsonl": 3, "arrow": 2}
@@ -86,7 +95,7 @@ class RowsLook(LightRecord, kw_only=True):
     def bytes_taken(self, share: float = 1.0) -> int:
         """Return what a share of the rows takes while it is in memory, besides what the process has."""
         if self.format not in ("trec", "parquet"):
-            return TABLES_BYTES * (self.format == "arrow") + WHOLE_TIMES.get(self.format, 8) * self.n_bytes
+            return self.library_bytes + WHOLE_TIMES.get(self.format, 8) * self.n_bytes
         n_rows = round(self.n_rows * share)
         # rows that lie together are put in order query by query
         n_at_a_time = n_rows if self.scattered_query is not None else min(n_rows, self.rows_per_query)
@@ -95,7 +104,7 @@ class RowsLook(LightRecord, kw_only=True):
             in_order += n_at_a_time * LONG_QUERY_ROW_BYTES
         if self.format == "trec":
             return round(self.n_bytes * share) + in_order
-        return TABLES_BYTES + n_rows * self.row_bytes + in_order
+        return self.library_bytes + n_rows * self.row_bytes + in_order
 
     def bytes_in_turn(self, share: float, *, is_alone: bool = False) -> int:
         """Return what parts take that are read one after the other, each with such a share of the rows of its file."""
@@ -108,9 +117,22 @@ class RowsLook(LightRecord, kw_only=True):
         return ASIDE_BYTES + taken + min(STAYS_BYTES, stays) + dealt_out
 
     @property
+    def library_bytes(self) -> int:
+        """What the library takes that reads such a file."""
+        return TABLES_BYTES if self.format in ("parquet", "arrow") else 0
+
+    @property
+    def as_table(self) -> RowsLook:
+        """The same rows of text as they are once they are dealt out together with tables."""
+        longer = max(0, self.n_bytes // max(1, self.n_rows) - ROW_BYTES)
+        return replace(self, format="parquet", row_bytes=TABLE_ROW_BYTES + longer)
+
+    @property
     def bytes_to_store(self) -> int:
-        """What rows take besides while they are kept in a store; other formats have such texts in any case."""
-        return self.n_rows * STORED_ROW_BYTES.get(self.format, 0)
+        """What rows take besides while they are kept in a store."""
+        if self.format in STORED_ROW_BYTES:
+            return self.n_rows * STORED_ROW_BYTES[self.format]
+        return self.n_bytes * STORED_TIMES.get(self.format, 2)
 
     @property
     def bytes_at_once(self) -> int:

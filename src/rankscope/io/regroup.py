@@ -7,6 +7,7 @@ comes out the same.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import tempfile
@@ -27,17 +28,22 @@ from rankscope.io.memory import (
     DECOMPRESSING_BYTES,
     GROWTH,
     HEAD_BYTES,
+    PART_BYTES,
     ROW_BYTES,
     SHORT_ID,
     TABLE_ROW_BYTES,
+    TABLES_BYTES,
+    TEXT_COLUMNS_BYTES,
     TEXT_ROW_BYTES,
     RowsLook,
 )
 from rankscope.io.shards import (
     ByteRange,
     RowGroups,
+    Shard,
     TableParts,
     WholeFile,
+    is_blank,
     is_parquet,
     open_file,
     query_column,
@@ -46,6 +52,7 @@ from rankscope.io.shards import (
     remote_roles,
     roles_of,
 )
+from rankscope.io.source import BYTE_ORDER_MARK
 from rankscope.io.text import is_plain
 from rankscope.light import replace
 from rankscope.native import kernel
@@ -67,7 +74,6 @@ TABLE_GROWTH = 12
 """How much larger the rows of Parquet become in memory, where they cannot be counted."""
 BESIDE_BYTES = {"rank": 8, "tag": 16}
 """What a row takes of the columns that are read only where all of it is read at once."""
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 AT_ONCE = 2
 """How many pieces of text are dealt out at a time."""
 
@@ -99,12 +105,19 @@ def look_at_text(path: str, size: int) -> RowsLook:
     return look_at_lines(found, size)
 
 
-def look_at_lines(places: Sequence[Sequence[bytes]], n_bytes: int) -> RowsLook:
+def look_at_lines(places: Iterable[Iterable[bytes]], n_bytes: int) -> RowsLook:
     """Return what whole lines from some places tell of a text of so many bytes."""
-    queries = [
-        [query.decode("utf-8", "surrogateescape") for line in lines if (query := query_in(line))] for lines in places
-    ]
-    n_seen = sum(len(line) + 1 for lines in places for line in lines)
+    queries: list[list[str]] = []
+    names: dict[bytes, str] = {}
+    n_seen = 0
+    for lines in places:
+        queries.append([])
+        for line in lines:
+            n_seen += len(line) + 1
+            if query := query_in(line):
+                if query not in names:  # most lines repeat the query of the one before
+                    names[query] = query.decode("utf-8", "surrogateescape")
+                queries[-1].append(names[query])
     n_rows = round(n_bytes * sum(map(len, queries)) / n_seen) if n_seen else 0
     rows_per_query, scattered = order_of(queries, n_rows)
     return RowsLook(
@@ -148,10 +161,12 @@ def look_at_head(source: StoredFile, size: int) -> RowsLook:
     except InputError:  # cut off, as the beginning of a stream is, or damaged: whoever reads all of it says so
         pass
     text = b"".join(pieces)
+    pieces.clear()
     growth = 1.0 if source.compression is None else len(text) / n_read if n_read else GROWTH
     if not text:
         return RowsLook(format="trec", n_bytes=round(size * growth), n_rows=round(size * growth) // ROW_BYTES)
-    return look_at_lines([text.split(b"\n")[:-1]], max(len(text), round(size * growth)))
+    whole = io.BytesIO(text[: text.rfind(b"\n") + 1])
+    return look_at_lines([(line.removesuffix(b"\n") for line in whole)], max(len(text), round(size * growth)))
 
 
 def look_at_table(source: StoredFile, size: int, columns: Mapping[str, str] | None = None) -> RowsLook:
@@ -207,30 +222,90 @@ def long_id_bytes(ids: Sequence[str]) -> int:
 def bytes_of_shards(
     shards: Sequence[Any], room: int, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
 ) -> int:
-    """Return what shards take that are read one after the other, besides what the process has: as the largest of them.
+    """Return what shards take that are read one after the other, besides what the process has.
 
-    `room` is how many bytes of text are in memory at a time of what is decompressed.
+    It is as much as the largest takes, of whichever kind. `room` is how many bytes of text are in memory at a time of
+    what is decompressed.
     """
     from rankscope.io.source import source_of
 
-    largest = max(shards, key=lambda shard: shard.size, default=None)
-    if largest is None or (not largest.size and not is_remote(largest.path)):
+    largest = largest_of_each_kind(shards)
+    if not largest:
         return ASIDE_BYTES
-    if not isinstance(largest, ByteRange | RowGroups | WholeFile):  # rows of a store, which lie in no file
-        n_rows: int = largest.size // ROW_BYTES
+    if not isinstance(largest[0], ByteRange | RowGroups | WholeFile):  # rows of a store, which lie in no file
+        n_rows: int = largest[0].size // ROW_BYTES
         return ASIDE_BYTES + n_rows * TEXT_ROW_BYTES
-    look = look_at(source_of(largest.path), format_name=format_name, columns=columns)
-    if look.scattered_query is None:
-        look = replace(look, scattered_query=query_across([shard.path for shard in shards], columns))
+    looks = [look_at(source_of(shard.path), format_name=format_name, columns=columns) for shard in largest]
+    scattered = next((look.scattered_query for look in looks if look.scattered_query is not None), None)
+    if scattered is None:
+        scattered = query_across([shard.path for shard in shards], columns)
+    looks = [replace(look, scattered_query=scattered) for look in looks]
+    is_dealt_as_table = scattered is not None and any(look.format != "trec" for look in looks)
+    # what one kind takes for a library is there while others are read
+    library = TABLES_BYTES if is_dealt_as_table else max(look.library_bytes for look in looks)
+    kinds = list(map(kind_of_shard, shards))
+    taken = [
+        bytes_of_part(shard, look, room, is_alone=kinds.count(kind_of_shard(shard)) == 1) - look.library_bytes
+        for shard, look in zip(largest, looks, strict=True)
+    ]
+    if is_dealt_as_table:
+        tables = (look.as_table for look in looks if look.format == "trec")
+        shares = ((look, min(1.0, PART_BYTES / look.n_bytes)) for look in tables)
+        taken += (look.bytes_in_turn(share) - look.library_bytes + TEXT_COLUMNS_BYTES for look, share in shares)
+    return library + max(taken)
+
+
+def bytes_of_part(shard: Shard, look: RowsLook, room: int, *, is_alone: bool) -> int:
+    """Return what it takes to read a shard, and others like it, given what a look at its file tells."""
     share = 1.0
-    if isinstance(largest, ByteRange):
-        share = largest.size / look.n_bytes
-    elif isinstance(largest, RowGroups):
-        share = (largest.end - largest.start) / max(1, look.n_rows)
+    if isinstance(shard, ByteRange):
+        share = shard.size / look.n_bytes
+    elif isinstance(shard, RowGroups):
+        share = (shard.end - shard.start) / max(1, look.n_rows)
     elif look.format == "trec":  # while a piece is aligned, the next one is there in part
         share = min(1.0, room / 2 / look.n_bytes)
         return look.bytes_in_turn(share) + min(look.n_bytes, room * 3 // 4 + DECOMPRESSING_BYTES)
-    return look.bytes_in_turn(share, is_alone=len(shards) == 1 and share >= 1)
+    return look.bytes_in_turn(share, is_alone=is_alone and share >= 1)
+
+
+def largest_of_each_kind(shards: Sequence[Any]) -> list[Any]:
+    """Return the largest shard of each kind that has rows; files that are shards as they are differ by their names."""
+    found: dict[tuple[type, str], Any] = {}
+    for shard in sorted(shards, key=lambda each: each.size, reverse=True):
+        kind = kind_of_shard(shard)
+        if kind not in found and has_rows(shard):
+            found[kind] = shard
+    return list(found.values())
+
+
+def looks_by_kind(
+    files: Mapping[str, int], *, format_name: str | None = None, columns: Mapping[str, str] | None = None
+) -> Iterator[tuple[RowsLook, float]]:
+    """Look at the largest file of each kind, given sizes; yield what that tells, and how many times it they all are.
+
+    Files whose names end alike are of one kind.
+    """
+    from rankscope.io.source import source_of
+
+    by_kind: dict[str, dict[str, int]] = {}
+    for path, size in files.items():
+        by_kind.setdefault(os.path.splitext(path)[1], {})[path] = size  # noqa: PTH122 (pathlib takes long to load)
+    for sizes in by_kind.values():
+        in_turn = sorted(sizes, key=lambda path: sizes[path], reverse=True)
+        largest = next((path for path in in_turn if has_rows(WholeFile(path, sizes[path]))), None)
+        if largest is not None:
+            look = look_at(source_of(largest), format_name=format_name, columns=columns)
+            yield look, sum(sizes.values()) / max(1, sizes[largest])
+
+
+def kind_of_shard(shard: Any) -> tuple[type, str]:
+    ending = os.path.splitext(shard.path)[1] if isinstance(shard, WholeFile) else ""  # noqa: PTH122 (pathlib takes long to load)
+    return type(shard), ending
+
+
+def has_rows(shard: Any) -> bool:
+    is_filled = bool(shard.size) or is_remote(shard.path)
+    return is_filled and not (isinstance(shard, WholeFile) and is_blank(shard))
 
 
 def query_across(paths: Iterable[str], columns: Mapping[str, str] | None = None) -> str | None:
@@ -380,12 +455,14 @@ def deal_out(text: NDArray[np.uint8], n_parts: int) -> list[bytes]:
     return [b"".join(part) for part in lines]
 
 
-def deal_out_tables(frames: Iterable[pl.DataFrame], folder: Path, n_parts: int, path: str) -> list[TableParts]:
-    """Write frames with a column `query` to so many groups of Parquet files, by their queries."""
+def deal_out_tables(
+    frames: Iterable[pl.DataFrame], folder: Path, n_parts: int, path: str, *, n_rows: int = 1
+) -> list[TableParts]:
+    """Write frames with a column `query` to so many groups of Parquet files, by their queries; `n_rows` at a time."""
     import polars as pl
 
     files: list[list[str]] = [[] for _ in range(n_parts)]
-    for number, frame in enumerate(frames):
+    for number, frame in enumerate(gathered(frames, n_rows)):
         part = frame["query"].cast(pl.String).hash(seed=0) % n_parts
         dealt: dict[Any, pl.DataFrame] = frame.with_columns(part.alias("part")).partition_by(
             "part", maintain_order=True, include_key=False, as_dict=True
@@ -400,12 +477,36 @@ def deal_out_tables(frames: Iterable[pl.DataFrame], folder: Path, n_parts: int, 
     return [TableParts(path, tuple(part)) for part in files if part]
 
 
+def gathered(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield frames of so many rows or more, made of smaller ones that follow one another; the last may have fewer."""
+    held: list[pl.DataFrame] = []
+    for frame in frames:
+        held.append(frame)
+        if sum(map(len, held)) >= n_rows:
+            yield joined(held)
+            held = []
+    if held:
+        yield joined(held)
+
+
+def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return rows of files that may differ in their types of numbers, and in whether they have ranks."""
+    import polars as pl
+
+    return frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal_relaxed")
+
+
 def frame_of(source: Any) -> pl.DataFrame:
     """Return the rows of a source as a frame of query, doc, score and rank."""
     import polars as pl
 
     from rankscope.io.polars_file import id_column
+    from rankscope.io.text_frame import frame_of_plain
 
+    lines = getattr(source, "lines", None)
+    plain = None if lines is None else frame_of_plain(lines.tobytes())
+    if plain is not None:
+        return plain
     original = getattr(source, "original", None)
     if isinstance(original, pl.DataFrame):
         kept = [name for name in ("query", "doc", "score", "rank") if name in original.columns]

@@ -19,6 +19,7 @@ from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.file_state import SizeAndTimes
 from rankscope.io.limits import cannot_read, max_line_bytes
 from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_bytes, remote_file, remote_list
+from rankscope.io.source import BYTE_ORDER_MARK
 from rankscope.io.text import is_plain
 from rankscope.light import LightRecord, field, replace
 
@@ -37,6 +38,10 @@ WILD = frozenset("*?[")
 _N_ASKED = 8
 """Of so many files elsewhere at a time it is asked what they are."""
 _LOOK_AHEAD_ROWS = 65_536
+COMPRESSED_NOTHING = 64
+"""A compressed file without content may have so many bytes."""
+_BLANK_BYTES = 1 << 20
+"""So much of a file is looked through for a row; a larger one has some."""
 
 
 class FileSeen(LightRecord):
@@ -267,6 +272,23 @@ def cut_file(
         yield WholeFile(path, size)
 
 
+def is_blank(shard: WholeFile) -> bool:
+    """Tell whether a file has blank lines and comments alone, as a program leaves them that has found nothing.
+
+    What is compressed is decompressed for it; of files elsewhere only those are fetched that are small enough.
+    """
+    most = COMPRESSED_NOTHING if is_remote(shard.path) else _BLANK_BYTES
+    if shard.n_bytes is None or shard.n_bytes > most:
+        return False
+    if not shard.n_bytes:
+        return True
+    from rankscope.io.source import source_of
+
+    with source_of(shard.path).reading() as reading:
+        text = reading.read(_BLANK_BYTES)
+        return not reading.read(1) and not any(map(query_in, text.removeprefix(BYTE_ORDER_MARK).splitlines()))
+
+
 def is_parquet(path: str) -> bool:
     with open_file(path) as file:
         return file.read(4) == b"PAR1"
@@ -440,7 +462,7 @@ def smaller_shards(shard: Shard, target_bytes: int) -> Iterator[Shard]:
                 yield ByteRange(shard.path, start, end, shard.n_bytes)
                 start = end
     elif isinstance(shard, RowGroups):
-        n_rows = max(1, target_bytes // (4 * ROW_BYTES))
+        n_rows = max(1, target_bytes // ROW_BYTES)
         for start in range(shard.start, shard.end, n_rows):
             yield replace(shard, start=start, end=min(shard.end, start + n_rows))
     else:

@@ -473,7 +473,9 @@ def test_docs_that_come_again_are_kept_apart_and_compared(store):
     told = next(item for item in session.state().items if item.again)
     graded(session, told.query, told.doc, None, again=True, replaces=told.state.uuid, cannot_tell="doc unclear")
     state = session.state()
-    assert (state.again_done, state.again_told, state.again_alike) == (4, 3, 3), "who cannot tell differs from nothing"
+    assert (state.again_done, state.again_compared, state.again_alike) == (4, 3, 3), (
+        "who cannot tell differs from nothing"
+    )
     assert {each.judgment.grade for each in store.judgments.list(task=str(session.task.number))} == {1.0}
 
 
@@ -571,7 +573,7 @@ def test_sides_are_swapped_the_second_time(store):
     held = session.query("q1", again=True).preferences[0]
     session.save_preference(prefer(session, value=None, cannot_tell=True, again=True, replaces=held.uuid))
     state = session.state()
-    assert (state.again_done, state.again_told, state.cannot_tell) == (1, 0, 0)
+    assert (state.again_done, state.again_compared, state.cannot_tell) == (1, 0, 0)
     held = session.query("q1").preferences[0]
     session.save_preference(prefer(session, value=None, cannot_tell=True, replaces=held.uuid))
     assert session.state().cannot_tell == 1

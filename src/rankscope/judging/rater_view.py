@@ -90,8 +90,8 @@ class RaterState(Record, kw_only=True):
     choices: int
     again_done: int
     """How many docs (in `lists`, queries) were judged a second time."""
-    again_told: int
-    """How many of these were told both times: a grade, or which list is better."""
+    again_compared: int
+    """How many of these have an answer that is not “cannot tell” both times: a grade, or which list is better."""
     again_alike: int
     """How many of these alike; of two preferences with sides swapped, those for the same list."""
     items: tuple[QueueItem, ...]

@@ -165,7 +165,7 @@ class RaterSession:
         texts = self._queries(names)
         n = Counter(entry.item.query for entry in queue)
         n_done = Counter(entry.item.query for entry in queue if entry.done)
-        states, (n_alike, n_told) = said.states(), said.alike()
+        states, (n_alike, n_compared) = said.states(), said.alike()
         return RaterState(
             task=self.task.name,
             mode=self.task.plan.mode,
@@ -180,7 +180,7 @@ class RaterSession:
             cannot_tell=sum(state.cannot_tell is not None for state in states) + said.n_lists_untold(),
             choices=len(said.chosen),
             again_done=len(said.done_again),
-            again_told=n_told,
+            again_compared=n_compared,
             again_alike=n_alike,
             items=tuple(said.queue_item(entry) for entry in queue),
             queries=tuple(
@@ -575,7 +575,7 @@ class SaidByRater:
         return sum(said.status == "cannot_tell" for said in self.held_preferences(again=False).values())
 
     def alike(self) -> tuple[int, int]:
-        """Return how many docs, or queries, were told alike both times, and how many were told both times.
+        """Return how many docs, or queries, got the same answer both times, and how many got two that can be compared.
 
         Who could not tell at one of the times has given one answer, which nothing can be compared with.
         """
@@ -592,8 +592,8 @@ class SaidByRater:
             for pair, row in self.docs[True].items()
             if pair in self.done_again
         ]
-        told = [first == second for first, second in grades if first is not None and second is not None]
-        return sum(told), len(told)
+        same = [first == second for first, second in grades if first is not None and second is not None]
+        return sum(same), len(same)
 
 
 def lists_done(rows: Iterable[StoredPreference], n_lists: int) -> list[tuple[QueryDoc, str, int]]:

@@ -275,7 +275,7 @@ def audit_words(look: AuditLook, *, has_pairs: bool) -> str:
 
 
 def untold_words(look: AuditLook) -> str:
-    """Say which docs an audit waits for because they could not be told, and what can be done."""
+    """Say which docs an audit waits for because raters cannot tell them, and what can be done."""
     if not look.untold:
         return ""
     waits = "that is judged waits" if look.n_waiting == 1 else "that are judged wait"

@@ -258,7 +258,7 @@ class RaterLine(Record, kw_only=True):
     cannot_tell: int
     choices: int
     again_done: int
-    again_told: int
+    again_compared: int
     again_alike: int
     seen: str | None
     revoked: str | None
@@ -327,7 +327,7 @@ def rater_line(rater: TaskRater, state: RaterState, name: str, unusual: Sequence
         cannot_tell=state.cannot_tell,
         choices=state.choices,
         again_done=state.again_done,
-        again_told=state.again_told,
+        again_compared=state.again_compared,
         again_alike=state.again_alike,
         seen=rater.seen,
         revoked=rater.revoked,

@@ -321,8 +321,8 @@ function showCounts() {
   const twice = done.filter((item) => item.again);
   // who could not tell at one of the times has given nothing to compare
   const grades = twice.map((item) => [itemOf({ ...item, again: false })?.state.grade ?? null, item.state.grade]);
-  const told = grades.filter((both) => !both.includes(null));
-  $("twice").textContent = told.length ? `${told.filter(([first, second]) => first === second).length} of ${told.length} alike` : "–";
+  const compared = grades.filter((both) => !both.includes(null));
+  $("twice").textContent = compared.length ? `${compared.filter(([first, second]) => first === second).length} of ${compared.length} alike` : "–";
 }
 
 function showEnd() {

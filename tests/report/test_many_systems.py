@@ -380,3 +380,16 @@ def test_the_page_of_a_run_on_three_languages_with_texts_is_not_heavy(tmp_path):
     assert len(page.encode()) < 3_000_000
     lists = page.count('<div class="sides">')
     assert lists == 60, "5 losses and 5 gains of the 2 best pairs on each of 3 languages"
+
+
+def test_of_very_many_queries_the_first_have_a_row_each(monkeypatch):
+    monkeypatch.setattr("rankscope.report.comparison.MOST_QUERIES", 30)
+    comparison = compare_scores(simulated(2, 40), all_pairs=True, n_resamples=199)
+    section = next(section for section in report_of(comparison).sections if section.title == "Every query")
+    assert [row[0].text for row in section.blocks[0].table.rows] == list(comparison.groups[0].query_ids[:30])
+    assert section.intro.startswith("Of 40 queries these are the first 30; evaluate --per-query writes")
+    # where it is only named its rows would be made for nothing
+    short = next(one for one in report_of(comparison, every_pair=False).sections if one.title == "Every query")
+    assert not short.blocks[0].table.rows
+    text = to_text(report_of(comparison, every_pair=False), details=False)
+    assert "Every query," in text.partition("Not shown: ")[2]

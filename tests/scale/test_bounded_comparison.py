@@ -121,16 +121,27 @@ def test_memory_that_unjudged_docs_need_is_said_before_they_are_looked_at(files,
     qrels, runs = files()
     monkeypatch.setattr(evidence, "resident_bytes", lambda: 200 << 20)
     monkeypatch.setattr(evidence.GroupEvidence, "of", lambda *_: pytest.fail("the work had begun"))
-    # both runs have 30 docs for each of 40 queries; 60 MB, and 300 + 170 bytes for each that nobody judged
+    # both runs have 30 docs for each of 40 queries; 60 MB, 300 + 170 bytes for each that nobody judged, 350 a query
     n_docs = sum(
         f"d{(step * d + q) % 37}" not in JUDGED[f"q{q}"] for step in (1, 2) for q in range(40) for d in range(30)
     )
-    needed = 260 + n_docs * 470 / (1 << 20)
+    needed = 260 + (n_docs * 470 + 40 * 350) / (1 << 20)
     words = f"about {needed:.4g} MB, of which 200 MB are taken already"
     with pytest.warns(UserWarning, match=re.escape(words)), pytest.raises(pytest.fail.Exception):
         rs.compare(qrels, runs[:2], "AP", memory="128MB")
     with pytest.raises(pytest.fail.Exception):
         rs.compare(qrels, runs[:2], "AP", memory="256MB")
+
+
+def test_memory_that_many_queries_need_is_said_before_they_are_compared(files, monkeypatch):
+    """Measured: 200,000 queries took 350 bytes each, where no unjudged docs were looked at."""
+    qrels, runs = files()
+    monkeypatch.setattr(evidence, "resident_bytes", lambda: 150 << 20)
+    words = (
+        f"about {150 + 40 * 350 / (1 << 20):.4g} MB, of which 150 MB are taken already; the rest is for comparing 40 "
+    )
+    with pytest.warns(UserWarning, match=re.escape(words)):
+        rs.compare(qrels, runs[:2], "nDCG@10", memory="128MB", unjudged="irrelevant", n_resamples=99)
 
 
 def test_a_full_disk_is_said(files, small_pieces, monkeypatch):

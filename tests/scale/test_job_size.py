@@ -19,6 +19,7 @@ import pytest
 import rankscope as rs
 from rankscope.analysis import job_size
 from rankscope.analysis.job_size import first_that_returns, is_worth_a_cluster, size_of_job, words_on
+from rankscope.cli.doctor import hanging_lines
 from rankscope.cli.main import main
 from rankscope.data import sharded as sources
 from rankscope.errors import InputError, OptionError
@@ -272,6 +273,7 @@ def test_files_that_cannot_be_cut_are_refused_before_the_work(write_file, capsys
     assert 3 << 20 < len(text) < 4 << 20  # seven times that is more than 20 MB, and more than 64 MB leave
     job = size_of_job(str(path), memory="64MB")
     assert job.memory_needed is None
+    assert sentences(job)["time"] == "none, as it is refused"
     assert "can only be read as a whole" in job.refused
     assert sentences(job)["what happens"].startswith("it is refused")
     assert sentences(job)["its order"] == "is not known before all is read"
@@ -483,3 +485,33 @@ def test_the_command(write_file, capsys):
     assert json.loads(capsys.readouterr().out)["memory"] == 100 << 20
     assert main(["doctor", "--memory", "1GB"]) == 2
     assert "goes with --size" in capsys.readouterr().err
+
+
+def test_lines_fit_onto_a_screen_and_are_whole_elsewhere():
+    """By hand: behind 14 characters there is room for 26."""
+    value = "rows of a query do not lie together: q1 comes back"
+    assert hanging_lines("its order", value, None) == [f"its order     {value}"]
+    assert hanging_lines("its order", value, 40) == [
+        "its order     rows of a query do not lie",
+        "              together: q1 comes back",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("gen.py", "import numpy, os, sys\nprint(1, 2, 3)\n", "no column for query"),
+        ("README.md", "hello\n", "README.md"),
+        ("qrels.txt", "q1 0 d1 1\n", "qrels.txt"),
+    ],
+)
+def test_a_file_that_evaluate_refuses_is_refused_beside_others_too(name, content, words, tmp_path, capsys):
+    (tmp_path / "a.run").write_text("".join(lines()))
+    assert size_of_job(str(tmp_path)).refused == ""
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=words):
+        size_of_job(str(tmp_path))
+    (tmp_path / "judged").mkdir()
+    (tmp_path / "judged" / "qrels").write_text("q1 0 d1-1 1\n")
+    assert main(["evaluate", str(tmp_path / "judged" / "qrels"), str(tmp_path), "--no-store"]) == 2
+    assert words in capsys.readouterr().err

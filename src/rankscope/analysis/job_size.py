@@ -48,6 +48,8 @@ from rankscope.io.shards import (
     size_at,
 )
 from rankscope.io.source import StoredFile, source_of
+from rankscope.io.table import RUN, find_roles
+from rankscope.io.table import rows_in as table_rows
 from rankscope.io.table_check import row_group_sizes
 from rankscope.printable import counted
 from rankscope.records import Record
@@ -157,6 +159,7 @@ def size_of_job(run: str, *, memory: str | int | None = None) -> JobSize:
     files = [SizedFile(path, sizes[path], kind_of(path)) for path in filled or paths]
     n_bytes = sum(file.size for file in files)
     largest = max(files, key=lambda file: file.size)
+    check_are_runs(files, largest)
     sample = None if largest.kind == "other" else sample_of(largest)
     n_rows, is_exact = rows_in(files, sample)
     seen = [sample.queries, *places_in(files, largest.path, sample.n_stored)] if sample else places_in(files)
@@ -205,6 +208,34 @@ def check_can_be_looked_at(run: str) -> None:
         raise InputError(f"{what} cannot be looked at beforehand: it can be read only once", hint="give a file")
 
 
+def check_are_runs(files: Iterable[SizedFile], largest: SizedFile) -> None:
+    """Refuse files that hold no rows of a run, as notes beside the parts of one do; one of each kind of name is tried.
+
+    Of the largest a sample is scored anyway, where it can be cut; of files elsewhere each would have to be fetched.
+    """
+    smallest: dict[str, SizedFile] = {}
+    for file in sorted((each for each in files if not is_remote(each.path)), key=lambda each: each.size):
+        smallest.setdefault(Path(file.path).suffix, file)
+    for file in smallest.values():
+        if file.kind == "other":
+            check_has_columns(file)
+        elif file != largest:
+            sample_of(file)
+
+
+def check_has_columns(file: SizedFile) -> None:
+    """Refuse a table without the columns of a run; JSON has none, and is known once all of it is read."""
+    source = source_of(file.path)
+    form = layout_of(source).format
+    if form not in ("csv", "tsv", "jsonl"):
+        return
+    header: list[str] = []
+    with source.reading() as reading:
+        reading.on_header = header.extend
+        _, row = next(table_rows(reading, form), (0, {}))
+    find_roles(header or list(row), RUN, chosen=None, where=file.path)
+
+
 class SizedFile(Record):
     """One file of a run."""
 
@@ -240,8 +271,6 @@ def sample_of(file: SizedFile) -> RowSample:
 def table_sample(source: StoredFile, copy: Path) -> tuple[list[tuple[str, str]], int, float]:
     """Copy the first rows of a Parquet file; return their queries and docs, their bytes in it and the time it took."""
     import polars as pl
-
-    from rankscope.io.table import RUN, find_roles
 
     started = time.perf_counter()
     if source.remote is None:
@@ -502,6 +531,8 @@ def memory_of_job(job: JobSize) -> str:
 
 
 def time_of(job: JobSize) -> str:
+    if job.refused:
+        return "none, as it is refused"
     if job.trouble:
         return f"none: its first rows cannot be scored: {job.trouble}"
     if job.seconds is None or job.rows_per_second is None:

@@ -10,7 +10,9 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import sys
+import textwrap
 from importlib import metadata
 from pathlib import Path
 
@@ -98,9 +100,25 @@ def show_size(args: argparse.Namespace) -> int:
     if chosen_format(args) == "json":
         print(to_json(job, indent=1, ascii_only=True))
     else:
+        width = None if not sys.stdout.isatty() else shutil.get_terminal_size().columns
         for name, value in words_on(job):
-            print(f"{name:<13} {printable(value)}")
+            print("\n".join(hanging_lines(name, printable(value), width)))
     return FINE
+
+
+def hanging_lines(name: str, value: str, width: int | None) -> list[str]:
+    """Return a value behind its name, on lines of a width below one another; on one line without a width."""
+    label = f"{name:<13} "
+    if width is None or width <= 2 * len(label):
+        return [label + value]
+    return textwrap.wrap(
+        value,
+        width,
+        initial_indent=label,
+        subsequent_indent=" " * len(label),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def kernel_in_words() -> str:

@@ -41,6 +41,8 @@ MOST_TO_JUDGE_OF_ALL, FEWEST_LISTED = 1 << 20, 1_000
 """The same of all pairs together; of each of very many pairs, so many are still listed."""
 LOOKING_BYTES, DOC_BYTES, LISTED_BYTES, ROW_BYTES = 60 << 20, 300, 170, 100
 """What it takes, about: to look at docs at all, for an unjudged doc, for one that is listed, for a row in no order."""
+QUERY_BYTES = 350
+"""What a query takes while runs are compared, besides its judgments and what was found; seen with 200,000 of them."""
 MORE_BY = 1.1
 """What is less than this much too large is not worth a word: sizes are estimates."""
 ONLY_RELEVANT = (
@@ -109,13 +111,16 @@ class EvidenceSource:
         n_runs = len(self.runs)
         n_pairs = n_runs * (n_runs - 1) // 2 if request.all_pairs else n_runs - 1
         is_looked_at = self.uncertain and 0 < n_pairs <= MANY_PAIRS and supports(self.measure, self.policies)
-        if request.memory is None or not is_looked_at:
+        if request.memory is None:
             return
-        memory = memory_of(request.memory)
+        memory, of_queries = memory_of(request.memory), QUERY_BYTES * len(self.qrels)
+        if not is_looked_at:
+            warn_of_queries(len(self.qrels), of_queries, memory)
+            return
         k = self.measure.arguments(rel=self.policies.relevance_level).get("k")
         sizes = sorted(int(n_unjudged(run.hits, k).sum()) for run in self.runs.values())
         n_docs = sum(sizes[-2:])
-        needed = LOOKING_BYTES + DOC_BYTES * min(n_docs, DOCS_AT_ONCE)
+        needed = of_queries + LOOKING_BYTES + DOC_BYTES * min(n_docs, DOCS_AT_ONCE)
         needed += LISTED_BYTES * n_pairs * min(n_docs, most_to_judge(n_pairs))
         is_grouped = all(getattr(run.run.source, "is_grouped", True) for run in self.runs.values())
         if k is None and not is_grouped:  # then all rows of a run are put in order at once
@@ -135,6 +140,16 @@ class EvidenceSource:
         first, depth = self.runs[name], self.policies.depth or LOOKED_AT
         others = (AlignedRun(run, first.hits, self.policies) for run in self.further.get(name, ()))
         return all(same_first_docs(first, other, self.qrels.query_ids, depth) for other in others)
+
+
+def warn_of_queries(n_queries: int, needed: int, memory: int) -> None:
+    """Say, before runs are compared, that their queries take more memory than was given."""
+    taken = resident_bytes()
+    if taken + needed > memory * MORE_BY:
+        give_warning(
+            f"more memory will be taken than the {in_words(memory)} that are given: about {in_words(taken + needed)}, "
+            f"of which {in_words(taken)} are taken already; the rest is for comparing {n_queries:,} queries"
+        )
 
 
 class GroupEvidence:

@@ -61,6 +61,8 @@ MANY_REASONS = 8
 """A longer list of them is shown on demand."""
 MANY_SCORES = 30_000
 """More scores than this would make a page heavy that nobody reads to the end."""
+MOST_QUERIES = 20_000
+"""So many queries have a row of their own, for the same reason."""
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 SHORT_BOARD = 50
@@ -545,7 +547,7 @@ def group_sections(
     yield doc.Section(parts.in_group("Systems", group), tuple(blocks), folded=len(pairs) == 1)
     if len(pairs) > 1:
         yield from sections_of_pairs(comparison, group, pairs, with_figures=with_figures, every_pair=every_pair)
-    yield every_query_section(comparison, group)
+    yield every_query_section(comparison, group, with_rows=every_pair)
 
 
 def changed_section(comparison: Comparison, group: QueryGroup, pairs: Sequence[PairResult]) -> Iterator[doc.Section]:
@@ -587,8 +589,11 @@ def sections_of_pairs(
         yield doc.Section(parts.in_group("Other pairs" if detailed else "Pairs", group), (words,))
 
 
-def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Section:
-    """Return the scores of every query; of very many systems those of the best and the baseline, and the spread."""
+def every_query_section(comparison: Comparison, group: QueryGroup, *, with_rows: bool = True) -> doc.Section:
+    """Return the scores of every query; of very many systems those of the best and the baseline, and the spread.
+
+    Where the section is only named, it needs no rows: those of many queries would take more than all else.
+    """
     names = comparison.systems_in_order(group)
     values = {name: scores_on(group, comparison.scores[name], comparison.primary) for name in names}
     intro = ""
@@ -599,10 +604,14 @@ def every_query_section(comparison: Comparison, group: QueryGroup) -> doc.Sectio
             f"Of {len(names)} systems these are {' and '.join(shown)}, and how far all of them spread; evaluate "
             "--per-query writes the scores of every system."
         )
-    columns = [column.tolist() for column in values.values()]
+    if len(group.query_ids) > MOST_QUERIES:
+        intro += f"{' ' * bool(intro)}Of {len(group.query_ids):,} queries these are the first {MOST_QUERIES:,}; "
+        intro += "evaluate --per-query writes the scores of every query."
+    listed = group.query_ids[: MOST_QUERIES if with_rows else 0]
+    columns = [column[: len(listed)].tolist() for column in values.values()]
     rows = [
         [*query_cells(query, comparison.texts.query(query)), *(number_cell(score, None) for score in scores)]
-        for query, scores in zip(group.query_ids, zip(*columns, strict=True), strict=True)
+        for query, scores in zip(listed, zip(*columns, strict=True), strict=True)
     ]
     title = parts.in_group(f"{comparison.primary} of every query", group)
     scored = without_empty(Table(["query", "id", *values], rows, n_name_columns=2), "id")

@@ -510,11 +510,15 @@ def happening(job: JobSize) -> str:
     return f"it is read {how}{regrouped}: {job.in_parts}"
 
 
+def conversion(job: JobSize) -> str:
+    return (
+        "rankscope convert FILE FILE.parquet, of each file" if job.n_files > 1 else "rankscope convert RUN run.parquet"
+    )
+
+
 def memory_of_job(job: JobSize) -> str:
     if job.memory_needed is None:
-        return (
-            "none, as it is refused; as TREC text or Parquet it can be read in parts: rankscope convert RUN run.parquet"
-        )
+        return f"none, as it is refused; as TREC text or Parquet it can be read in parts: {conversion(job)}"
     needed = f"about {in_words(job.memory_needed)}"
     beside = "and what its judged queries take where they are millions"
     if job.memory:
@@ -536,9 +540,7 @@ def time_of(job: JobSize) -> str:
     if job.trouble:
         return f"none: its first rows cannot be scored: {job.trouble}"
     if job.seconds is None or job.rows_per_second is None:
-        return (
-            "is known once all is read; of TREC text or Parquet it is known before: rankscope convert RUN run.parquet"
-        )
+        return f"is known once all is read; of TREC text or Parquet it is known before: {conversion(job)}"
     rate = f"{job.rows_per_second / 1e6:.3g} million rows a second, all included, measured here on its first rows"
     speed = job.link_bytes_per_second
     link = f"; files arrive at {in_words(round(speed))} a second" if speed else ""

@@ -678,5 +678,12 @@ def test_a_long_doc_is_read_by_keys(chromium, tmp_path):
         ada.page.keyboard.press("Space")
         ada.page.locator("dialog#flag[open]").wait_for()
         assert top() == place
+        ada.page.keyboard.press("Escape")
+        ada.page.evaluate("document.activeElement.blur()")
+        ada.page.keyboard.press("Home")
+        ada.page.locator("#to-choose").click()  # what a mouse has pressed is not pressed again by Space
+        ada.page.keyboard.press("Space")
+        assert top() > 0
+        ada.page.locator("#to-choose[aria-pressed=true]").wait_for()
         ada.close()
         server.close()

@@ -364,3 +364,8 @@ export function finder(queries, go) {
   });
   return () => { field.value = ""; fill(); dialog.showModal(); field.focus(); };
 }
+
+// A button that a mouse or finger presses does not take the focus: Space would press it again, on a doc that nobody has read.
+addEventListener("mousedown", (event) => {
+  if (event.target.closest?.("button") && !event.target.closest("dialog")) event.preventDefault();
+});

@@ -269,6 +269,25 @@ def test_labels_go_out_as_qrels_by_the_rule_of_the_task(store, task, tmp_path):
     assert len(read_judgments(tmp_path / "all.jsonl")) == 4
 
 
+@pytest.mark.parametrize(("form", "ending"), [("quepid", "csv"), ("qrels", "txt")])
+def test_files_of_grades_alone_take_back_no_flag_and_no_time_of_the_same_grade(store, task, form, ending, tmp_path):
+    """What a file has no place for, it does not say the opposite of."""
+    at = "2026-01-01T00:00:00+00:00"
+    rows = [f"q1,d1,0,yes,,wrong,{at}", f"q1,d2,2,,yes,,{at}", f"q2,d1,1,,,,{at}"]
+    (tmp_path / "in.csv").write_text("\n".join(["query,doc,grade,flag,choice,note,at", *rows, ""]))
+    import_judgments(store, tmp_path / "in.csv", collection="c", task=task, rater="ann")
+    before = store.judgments.current("c", task=str(task.number))
+    path = tmp_path / f"book.{ending}"
+    export_judgments(store, path, collection="c", task=task, format=form)
+    taken = import_judgments(store, path, collection="c", task=task, rater="ann")
+    assert (taken.format, taken.n, taken.n_new) == (form, 3, 0)
+    assert store.judgments.current("c", task=str(task.number)) == before
+    other = {"quepid": "query,docid,ann\nq1,d1,1\n", "qrels": "q1 0 d1 1\n"}[form]
+    path.write_text(other)
+    assert import_judgments(store, path, collection="c", task=task, rater="ann").n_new == 1
+    assert grades_in(store, task)["q1", "d1"] == 1
+
+
 def test_what_does_not_belong_is_said(store, task, tmp_path):
     (tmp_path / "in.txt").write_text("q1 0 d1 2\nq1 0 other 1\n")
     taken = import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="ann")

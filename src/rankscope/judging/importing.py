@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from rankscope.store.store import Store
 
 SHOWN = 3
+GRADES_ALONE = ("qrels", "quepid")
+"""Files of these formats have a place for neither time, flag, choice nor note."""
 RATER_ID = re.compile(r"task \d+ rater \d+")
 _NAMESPACE = uuid.UUID("2f1c7a54-0b5e-4a43-8a0e-6b0d9c3f7e15")
 
@@ -163,6 +165,8 @@ def import_judgments(
         )
     named = [replace(each, collection=collection, source=without_name(each.source)) for each in judgments]
     wanted = [with_known_guideline(store, each, notes) for each in named]
+    if form in GRADES_ALONE:
+        wanted = unchanged_as_held(wanted, before)
     kept = store.judgments.add(with_uuids(as_held(wanted, before)))
     notes.extend(replaced_since(store, collection, kept, known))
     notes.extend(older_than_held(kept, before))
@@ -237,6 +241,13 @@ def as_held(wanted: Sequence[SingleJudgment], before: Sequence[StoredJudgment]) 
     known = {each.judgment.uuid for each in before}
     for each in wanted:
         yield each if each.uuid in known else replace(each, uuid=uuid_of.get(replace(each, uuid=""), each.uuid))
+
+
+def unchanged_as_held(wanted: Sequence[SingleJudgment], before: Sequence[StoredJudgment]) -> list[SingleJudgment]:
+    """Return judgments as they are held where the grade is the same: what a file has no place for is not taken back."""
+    held = {subject_of(each.judgment): each.judgment for each in before if not is_choice(each.judgment)}
+    found = [(each, held.get(subject_of(each))) for each in wanted]
+    return [same if same is not None and same.grade == each.grade else each for each, same in found]
 
 
 def labels_of_model(store: Store, collection: str, source: JudgmentSource) -> StoredQrels:

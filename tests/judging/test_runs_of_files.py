@@ -109,6 +109,19 @@ def test_raters_read_attributes_and_the_conversation_of_queries_in_files(command
             assert view.conversation == ("user: hello",)
 
 
+@pytest.mark.parametrize("change", [{"text": "corrected"}, {"specialty": "skin"}], ids=["words", "attributes"])
+def test_other_words_of_queries_than_those_that_are_kept_are_said(change, capsys):
+    row = {"id": "q0", "text": "words of q0", "specialty": "heart"}
+    Path("first.jsonl").write_text(json.dumps(row) + "\n")
+    Path("second.jsonl").write_text(json.dumps({**row, **change}) + "\n")
+    keep("--queries", "first.jsonl")
+    keep("--queries", "first.jsonl")
+    assert "other words" not in capsys.readouterr().err
+    keep("--queries", "second.jsonl")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "these runs with other words or attributes of 1 query, such as q0: raters and pages go on" in said
+
+
 def test_words_travel_with_an_export_and_compare_counts_the_same_queries(capsys):
     keep("--queries", "queries.jsonl", "--docs", "docs.jsonl")
     create("-m", "P@2")

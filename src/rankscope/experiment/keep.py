@@ -32,6 +32,7 @@ from rankscope.io.shards import size_at
 from rankscope.light import replace as light_replace
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import RunScores, Scores
+from rankscope.printable import counted
 from rankscope.records import Record, replace, to_builtins
 from rankscope.store import CollectionFacts, RunDetails, RunFacts, Store, StoredDoc, StoredQuery, StoredRun
 from rankscope.store.columns import qrels_bytes
@@ -459,7 +460,7 @@ def keep_files(
     known = known_queries(store, name)
     given = given_queries(rankings)
     docs = docs_of_files(rankings) if with_docs else {}
-    stored, new = [], set()
+    stored, new, other = [], set[int](), set[str]()
     for system, run in rankings.runs.items():
         asked = asked_of_file(run, rankings.qrels.query_ids, known)
         queries = {query: given.get(query) or known.get(query, StoredQuery()) for query in asked}
@@ -479,9 +480,15 @@ def keep_files(
         held = queries if kept.number in new else store.texts.queries(kept.queries_sha256)
         if any(held.get(query) != each for query, each in more.items()):
             store.tasks.add_queries(name, more)
+            other |= {query for query, each in more.items() if query in held and says_other(held[query], each)}
         if are_all and kept.queries_sha256 == queries_sha256(queries):
             keep_scores(store, kept, qrels, scores, scores[system], data=data or {})
         stored.append(kept)
+    if other:
+        give_warning(
+            f"the store keeps these runs with other words or attributes of {counted(len(other), 'query')}, such as "
+            f"{min(other)}: raters and pages go on showing those"
+        )
     if docs:
         store.texts.add_docs(name, docs)
     looked = None
@@ -494,6 +501,12 @@ def keep_files(
             queries_sha256=stored[0].queries_sha256,
         )
     return tuple(stored), frozenset(new), looked
+
+
+def says_other(held: StoredQuery, given: StoredQuery) -> bool:
+    """Tell whether what is held of a query is something else than what was given; where nothing is held, it is not."""
+    is_other_text = held.text is not None and held.text != given.text
+    return is_other_text or (bool(held.attributes) and held.attributes != given.attributes)
 
 
 def facts_of_file(

@@ -81,3 +81,15 @@ def test_scores_are_the_same_bits(write_file):
     expected = list(map(float, numbers))
     assert frame_of_plain(text)["score"].to_list() == expected
     assert read_run(write_file(text, "r.run")).rows.score.tolist() == expected
+
+
+@pytest.mark.parametrize("begin", ["x^", "x\x01", "x\x9c", "x\xda", "\x1f\x8b", "(\xb5/\xfd", "BZh"])
+def test_text_that_begins_as_a_compressed_file_does_is_text(begin):
+    line = f"{begin}2 Q0 d1 1 1.5 t\n".encode("latin-1")
+    frame = frame_of_plain(line)
+    try:
+        name = line.split()[0].decode()
+    except UnicodeDecodeError:
+        assert frame is None
+    else:
+        assert frame.rows() == [(name, "d1", 1.5, 1)]

@@ -112,7 +112,7 @@ def planned_run(run: Run, plan: ShardPlan | None, *, progress: WatchJob | None =
             what = "standard input" if source.address == "-" else source.address
             raise OptionError(
                 f"{what} is read only once: what is kept of it would never be found again",
-                hint="leave keep out, or write it to a file and give that",
+                hint="leave keep (--keep) out, or write it to a file and give that",
             )
         if "stored" in vars(source):  # somebody has read it already
             return run

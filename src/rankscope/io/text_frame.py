@@ -10,7 +10,7 @@ from rankscope.io.source import BYTE_ORDER_MARK
 if TYPE_CHECKING:
     import polars as pl
 
-_FIELDS = ("query", "Q0", "doc", "rank", "score", "tag")
+_FIELDS = (b"query", b"Q0", b"doc", b"rank", b"score", b"tag")
 _OTHER_BLANKS = (b"\v", b"\f")
 _SCORE = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _RANK = "^[0-9]{1,18}$"
@@ -27,15 +27,10 @@ def frame_of_plain(text: bytes) -> pl.DataFrame | None:
     separator = b" " if b" " in text else b"\t"
     if is_unusual(text) or (separator == b" " and b"\t" in text):
         return None
+    # with a line of names in front no text begins as a compressed file does, which Polars would unpack
+    named = separator.join(_FIELDS) + b"\n" + text
     try:
-        frame = pl.read_csv(
-            text,
-            has_header=False,
-            separator=separator.decode(),
-            new_columns=_FIELDS,
-            infer_schema=False,
-            quote_char=None,
-        )
+        frame = pl.read_csv(named, separator=separator.decode(), infer_schema=False, quote_char=None)
         is_plain = frame.select(
             (pl.all_horizontal(pl.all().is_not_null()) & ~pl.col("query").str.starts_with("#")).all()
             & pl.col("score").str.contains(_SCORE).all()

@@ -41,8 +41,9 @@ MOST_TO_JUDGE_OF_ALL, FEWEST_LISTED = 1 << 20, 1_000
 """The same of all pairs together; of each of very many pairs, so many are still listed."""
 LOOKING_BYTES, DOC_BYTES, LISTED_BYTES, ROW_BYTES = 60 << 20, 300, 170, 100
 """What it takes, about: to look at docs at all, for an unjudged doc, for one that is listed, for a row in no order."""
-QUERY_BYTES = 350
-"""What a query takes while runs are compared, besides its judgments and what was found; seen with 200,000 of them."""
+QUERY_BYTES, QUERY_OF_RUN_BYTES = 350, 120
+"""What a query takes while two runs are compared, besides its judgments and what was found, and for each further run;
+seen with 200,000 of them."""
 MORE_BY = 1.1
 """What is less than this much too large is not worth a word: sizes are estimates."""
 ONLY_RELEVANT = (
@@ -113,7 +114,8 @@ class EvidenceSource:
         is_looked_at = self.uncertain and 0 < n_pairs <= MANY_PAIRS and supports(self.measure, self.policies)
         if request.memory is None:
             return
-        memory, of_queries = memory_of(request.memory), QUERY_BYTES * len(self.qrels)
+        memory = memory_of(request.memory)
+        of_queries = len(self.qrels) * (QUERY_BYTES + QUERY_OF_RUN_BYTES * max(0, n_runs - 2))
         if not is_looked_at:
             warn_of_queries(len(self.qrels), of_queries, memory)
             return

@@ -11,6 +11,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -18,7 +19,7 @@ from rankscope.errors import FormatError, InputError
 from rankscope.io.addresses import is_remote, shown_url
 from rankscope.io.file_state import SizeAndTimes
 from rankscope.io.limits import cannot_read, max_line_bytes
-from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, remote_bytes, remote_file, remote_list
+from rankscope.io.remote import RemoteFile, is_pattern, is_prefix, pattern_of, remote_bytes, remote_file, remote_list
 from rankscope.io.source import BYTE_ORDER_MARK
 from rankscope.io.text import is_plain
 from rankscope.light import LightRecord, field, replace
@@ -35,6 +36,7 @@ ROW_BYTES = 36
 LEAST_ROW_BYTES = 3
 """What a row of Parquet takes where rows are not counted, at the least: smaller files are not looked at for cuts."""
 WILD = frozenset("*?[")
+WILDCARD = re.compile(r"[*?\[]")
 _N_ASKED = 8
 """Of so many files elsewhere at a time it is asked what they are."""
 _LOOK_AHEAD_ROWS = 65_536
@@ -154,7 +156,7 @@ def files_of(path: str) -> list[str]:
         found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]  # noqa: PTH118, PTH208 (as above)
         what = f"{path} is a folder without files"
     else:
-        found = [name for name in glob.glob(path, recursive=True) if os.path.basename(name)[:1] not in "._"]  # noqa: PTH119, PTH207 (as above)
+        found = [name for name in matching(path) if os.path.basename(name)[:1] not in "._"]  # noqa: PTH119 (as above)
         what = f"no file is called {path}"
     files = sorted(name for name in found if os.path.isfile(name) and not name.endswith(".queries.json"))  # noqa: PTH113 (as above)
     if not files:
@@ -162,6 +164,21 @@ def files_of(path: str) -> list[str]:
             what, hint="give a file, a folder of files, or a pattern in quotes such as 'run/part-*.parquet'"
         )
     return files
+
+
+def matching(pattern: str) -> list[str]:
+    """Return what a pattern names; ** stands for any depth, as in a store, and follows no link, which may lead back."""
+    if "**" not in pattern:
+        return glob.glob(pattern)  # noqa: PTH207 (as above)
+    pattern = os.path.normpath(pattern)
+    root = os.path.dirname(WILDCARD.split(pattern, maxsplit=1)[0])  # noqa: PTH120 (as above)
+    matches = pattern_of(pattern.replace(os.sep, "/")).fullmatch
+    found: list[str] = []
+    for folder, folders, names in os.walk(root or os.curdir):
+        folders[:] = [name for name in folders if name[0] != "."]
+        paths = (os.path.normpath(os.path.join(folder, name)) for name in names)  # noqa: PTH118 (as above)
+        found += [path for path in paths if matches(path.replace(os.sep, "/"))]
+    return found
 
 
 def remote_files(path: str) -> dict[str, RemoteFile]:

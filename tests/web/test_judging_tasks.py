@@ -20,7 +20,7 @@ from rankscope.data.tasks import LabelRule, Preference, TaskPlan
 from rankscope.judging.labels import make_qrels
 from rankscope.judging.session import SaveRequest, open_session
 from rankscope.judging.tasks import create_task, extend_task
-from rankscope.store import open_store
+from rankscope.store import StoredDoc, open_store
 from rankscope.web.library import Library
 from rankscope.web.markdown import MarkdownSpan, markdown_blocks
 from rankscope.web.pages import PAGES
@@ -769,6 +769,37 @@ def test_a_phone_shows_both_raters_the_doc_and_their_grades(chromium, desk):
     assert shown[-2:] == ["0", "3"]
     assert any(DOCS[doc].title in " ".join(shown) for _, doc in PAIRS)
     context.close()
+
+
+def test_words_of_a_doc_stay_whole_on_a_phone_and_an_id_without_end_is_broken(chromium, tmp_path):
+    titles = {"d1": StoredDoc("numerical comparison between theories"), "d2": StoredDoc("x" * 70)}
+    with fill(tmp_path, docs={**DOCS, **titles}) as store:
+        task = add_task(store, "titles", PAIRS[:2], overlap=3)
+        for grade, name in enumerate(("Ann", "Bo", "Evelyn")):
+            rater, _ = store.raters.invite(task, name=name)
+            said = {"source": JudgmentSource("person", id=rater.id), "collection": "doctors", "task": str(task.number)}
+            for query, doc in PAIRS[:2]:
+                store.judgments.add([with_uuid(SingleJudgment(query=query, doc=doc, grade=float(grade), **said))])
+        server = Server(Library(store))
+        context = chromium.new_context(base_url=server.url, viewport={"width": 390, "height": 844})
+        page = context.new_page()
+        page.goto(f"/?token={TOKEN}")
+        page.goto(f"/agreement?task={task.number}")
+        hardest = page.locator("table", has=page.get_by_role("columnheader", name="doc", exact=True)).first
+        words_in_parts = """(cell) => {
+          const text = cell.firstChild, part = document.createRange();
+          return [...text.data.matchAll(/[^ ]+/g)].filter(({ 0: word, index }) => {
+            part.setStart(text, index);
+            part.setEnd(text, index + word.length);
+            return part.getClientRects().length > 1;
+          }).map(([word]) => word);
+        }"""
+        cell = hardest.get_by_role("cell", name="numerical")
+        assert cell.evaluate(words_in_parts) == []
+        assert hardest.get_by_role("cell", name="xxx").bounding_box()["width"] <= 390 * 0.45
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        context.close()
+        server.close()
 
 
 @pytest.mark.parametrize("width", [1440, 390])

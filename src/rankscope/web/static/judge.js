@@ -273,8 +273,9 @@ function showDoc(item, view, doc) {
   $("text").replaceChildren(...(doc.text ? wholeText(doc.text, words) : [element("p", "This doc has no text here.", { class: "dim" })]));
   $("doc").removeAttribute("aria-busy");
   $("told").textContent = `Doc ${items.indexOf(item) + 1} of ${items.length}: ${visible(doc.title || item.doc)}`;
-  if (matchMedia("(max-width: 48rem)").matches) scrollTo(0, 0);
-  else $("doc").scrollTop = 0;
+  $("doc").scrollTop = 0;
+  const top = $("doc").getBoundingClientRect().top; // of a page that was scrolled the next doc's beginning is shown, too
+  if (top < document.querySelector(".top").offsetHeight || matchMedia("(max-width: 48rem)").matches) scrollTo(0, 0);
 }
 
 function pairs(values, marking) {
@@ -454,7 +455,8 @@ addEventListener("keydown", (event) => {
   act();
 });
 
-// The keys that scroll a page scroll the doc where it is longer than its place; else, and beside another text, they do as always.
+// The keys that scroll a page scroll the doc where it is longer than its place; at its end, else, and beside another text,
+// they do as always.
 const LINE = 40;
 function scrollDoc(event) {
   const doc = $("doc"), page = doc.clientHeight - LINE, { key, target } = event;
@@ -464,8 +466,9 @@ function scrollDoc(event) {
   }[key];
   const isPressed = key === " " && target.matches("button, a, summary");
   if (!down || isPressed || !target.matches("body, #doc, button, a, summary") || doc.scrollHeight <= doc.clientHeight) return;
-  event.preventDefault();
+  const before = doc.scrollTop;
   doc.scrollBy(0, down);
+  if (doc.scrollTop !== before) event.preventDefault();
 }
 
 // A finger that wipes over the doc goes to the next one, or back.

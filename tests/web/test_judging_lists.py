@@ -462,6 +462,9 @@ def test_a_doc_of_a_list_can_be_read_to_its_end(chromium, tmp_path, width):
                 assert "More of Long" in ada.page.evaluate("document.activeElement.ariaLabel")
                 ada.press("Enter")  # presses what has the focus, and is not the next query
                 less.wait_for()
+                ada.press("j", "j")  # to the last doc of the list, below the one that is open
+                box, bar = (ada.page.locator(one).bounding_box() for one in (".li.cur", "#bar"))
+                assert box["y"] + box["height"] <= bar["y"]
                 ada.press("m")
                 ada.page.get_by_text("more of a doc, or less").wait_for()
             ada.close()

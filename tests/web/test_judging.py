@@ -687,3 +687,33 @@ def test_a_long_doc_is_read_by_keys(chromium, tmp_path):
         ada.page.locator("#to-choose[aria-pressed=true]").wait_for()
         ada.close()
         server.close()
+
+
+@pytest.mark.parametrize("height", [400, 500, 620, 900])
+def test_the_end_of_a_long_doc_is_above_the_bar_in_a_low_window(chromium, tmp_path, height):
+    paragraphs = [f"Paragraph {i} of a long doc." for i in range(40)]
+    docs = {f"d{i}": StoredDoc(f"Long {i}", "\n\n".join(paragraphs)) for i in range(1, 41)}
+    with fill(tmp_path, docs={**DOCS, **docs}) as store:
+        server = Server(Library(store))
+        low = {"width": 1440, "height": height}
+        few = Rater(chromium, server, add_task(store, "few", PAIRS[:2], overlap=1), viewport=low)
+        # dots of forty docs are in two rows, and push the doc down
+        many = Rater(chromium, server, add_task(store, "many", [("q1", doc) for doc in docs], overlap=1), viewport=low)
+        for ada in (few, many):
+            ada.page.locator("#doc:not([aria-busy]) #text", has_text="Paragraph 39").wait_for()
+            first = ada.page.locator("#title").inner_text()
+            for _ in range(60):
+                ada.page.keyboard.press("PageDown")
+            ada.page.wait_for_timeout(300)  # a browser scrolls a page bit by bit
+            ends = """() => {
+              const line = document.createRange();
+              line.selectNodeContents(document.getElementById("text").lastChild);
+              return [[...line.getClientRects()].at(-1).bottom, document.getElementById("bar").getBoundingClientRect().top];
+            }"""
+            end, bar = ada.page.evaluate(ends)
+            assert end <= bar
+            ada.press("j")
+            ada.page.wait_for_function("(first) => document.getElementById('title').textContent !== first", arg=first)
+            assert ada.page.locator("#title").bounding_box()["y"] > 52  # below the header, which is 52 px
+            ada.close()
+        server.close()

@@ -4,14 +4,14 @@ import re
 from importlib.resources import files
 
 import pytest
-from judging_store import LISTS, fill
+from judging_store import DOCS, LISTS, fill
 from running import Server
 from test_every_page import SERIOUS
 from test_judging import Rater
 
 from rankscope.data.tasks import TaskPlan, again_name
 from rankscope.judging.tasks import create_task
-from rankscope.store import StoredQuery
+from rankscope.store import StoredDoc, StoredQuery
 from rankscope.web.library import Library
 
 
@@ -411,6 +411,62 @@ def test_a_query_comes_back_with_its_sides_swapped(chromium, tmp_path):
             ada.page.get_by_text("at least one comes back later with the sides swapped").wait_for()
             said = server.get(f"/flags?task={task.number}").data.decode()
             assert "No lists were judged again" not in said
+            ada.close()
+        finally:
+            server.close()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_doc_of_a_list_can_be_read_to_its_end(chromium, tmp_path, width):
+    """d1 is in both lists, and longer than what they show; d3 is not."""
+    text = "".join(f"Sentence {i} of a long doc. " for i in range(80)) + "The last one."
+    fields = {f"field {i}": f"value {i}" for i in range(6)}
+    long = {"d1": StoredDoc("Long", text, fields), "d2": StoredDoc("Longer", text), "d3": StoredDoc("Short", "A line.")}
+    phone = {"has_touch": True, "is_mobile": True} if width == 390 else {}
+    lists = {system: {"q1": found["q1"]} for system, found in LISTS.items()}
+    with fill(tmp_path, docs={**DOCS, **long}, lists=lists) as store:
+        server = Server(Library(store))
+        ada = Rater(
+            chromium, server, lists_task(store, "read"), viewport={"width": width, "height": 844}, bypass_csp=True,
+            **phone,
+        )  # fmt: skip
+        try:
+            ada.page.locator(".board2").nth(1).wait_for()
+            row = ada.page.locator(".li", has=ada.page.get_by_text("Long", exact=True)).first
+            assert ada.page.get_by_role("button", name="More of Long", exact=True).count() == 2
+            assert ada.page.get_by_role("button", name="More of Short").count() == 0
+            assert "The last one." not in row.inner_text()
+            more, less = (row.get_by_role("button", name=f"{what} of Long", exact=True) for what in ("More", "Less"))
+            more.tap() if phone else more.click()
+            less.wait_for()
+            assert text in row.inner_text()
+            assert "field 5: value 5" in row.inner_text()
+            assert ada.page.locator(".whole").count() == 1
+            row.get_by_role("button", name=re.compile("^Would choose")).click()  # what is open stays open
+            row.get_by_text("You would choose this one").wait_for()
+            assert text in row.inner_text()
+            ada.page.evaluate(files(pytest.importorskip("axe_core_python")).joinpath("axe.min.js").read_text("utf-8"))
+            assert ada.page.evaluate(SERIOUS) == []
+            assert ada.page.evaluate("document.documentElement.scrollWidth") <= width
+            less.tap() if phone else less.click()
+            more.wait_for()
+            assert ada.page.locator(".whole").count() == 0
+            assert row.evaluate("(row) => row.getBoundingClientRect().top") > 0
+            if not phone:
+                ada.press("e")
+                less.wait_for()
+                assert text in row.inner_text()
+                less.focus()
+                ada.press("e")
+                more.wait_for()
+                assert "More of Long" in ada.page.evaluate("document.activeElement.ariaLabel")
+                ada.press("Enter")  # presses what has the focus, and is not the next query
+                less.wait_for()
+                ada.press("j", "j")  # to the last doc of the list, below the one that is open
+                box, bar = (ada.page.locator(one).bounding_box() for one in (".li.cur", "#bar"))
+                assert box["y"] + box["height"] <= bar["y"]
+                ada.press("m")
+                ada.page.get_by_text("more of a doc, or less").wait_for()
             ada.close()
         finally:
             server.close()

@@ -18,9 +18,9 @@ import rankscope as rs
 from rankscope.data.judgments import JudgmentSource, SingleJudgment, with_uuid
 from rankscope.data.tasks import LabelRule, Preference, TaskPlan
 from rankscope.judging.labels import make_qrels
-from rankscope.judging.session import SaveRequest, open_session
+from rankscope.judging.session import PreferenceRequest, SaveRequest, open_session
 from rankscope.judging.tasks import create_task, extend_task
-from rankscope.store import open_store
+from rankscope.store import StoredDoc, StoredQuery, open_store
 from rankscope.web.library import Library
 from rankscope.web.markdown import MarkdownSpan, markdown_blocks
 from rankscope.web.pages import PAGES
@@ -308,6 +308,27 @@ def test_the_page_of_flags_knows_the_newest_preference(desk):
         found = json.loads(desk.get(f"/flags.json?task={task.number}").data)
         assert found["opinions"]["preferences"]["n"] == n
         assert ("Raters gave the same answer in 1 of 1 comparison" in found["remark"]) == (n == 2)
+
+
+def test_the_table_of_raters_says_that_it_leaves_out_what_was_shown_a_second_time(tmp_path):
+    """Five queries, of which one comes again: who cannot tell all six times is counted five times here."""
+    names = [f"n{i}" for i in range(5)]
+    lists = {"old-1": {name: ["d1", "d2"] for name in names}, "new-2": {name: ["d3", "d6"] for name in names}}
+    with fill(tmp_path, queries={name: StoredQuery(name) for name in names}, lists=lists) as store:
+        task = create_task(store, "again", TaskPlan(mode="lists", k=2, repeat_share=0.05), runs=list(lists))
+        server = Server(Library(store))
+        _, token = store.raters.invite(task, name="Ann")
+        session = open_session(store, token)
+        for again in (False, True):
+            shown = server.get(f"/judge/show?task={task.number}").data.decode()
+            assert "leave out what was shown a second time" not in shown
+            for item in [item for item in session.state().items if item.again == again]:
+                answer = {"query": item.query, "left": 0, "right": 1, "cannot_tell": True, "again": again}
+                session.save_preference(PreferenceRequest(uuid=str(uuid.uuid4()), **answer))
+        shown = server.get(f"/judge/show?task={task.number}").data.decode()
+        assert "flags and cannot tell leave out what was shown a second time" in shown
+        assert '<td data-of="cannot tell">5</td>' in shown
+        server.close()
 
 
 def test_judgments_of_a_file_make_no_version_of_the_guideline(desk):
@@ -769,6 +790,37 @@ def test_a_phone_shows_both_raters_the_doc_and_their_grades(chromium, desk):
     assert shown[-2:] == ["0", "3"]
     assert any(DOCS[doc].title in " ".join(shown) for _, doc in PAIRS)
     context.close()
+
+
+def test_words_of_a_doc_stay_whole_on_a_phone_and_an_id_without_end_is_broken(chromium, tmp_path):
+    titles = {"d1": StoredDoc("numerical comparison between theories"), "d2": StoredDoc("x" * 70)}
+    with fill(tmp_path, docs={**DOCS, **titles}) as store:
+        task = add_task(store, "titles", PAIRS[:2], overlap=3)
+        for grade, name in enumerate(("Ann", "Bo", "Evelyn")):
+            rater, _ = store.raters.invite(task, name=name)
+            said = {"source": JudgmentSource("person", id=rater.id), "collection": "doctors", "task": str(task.number)}
+            for query, doc in PAIRS[:2]:
+                store.judgments.add([with_uuid(SingleJudgment(query=query, doc=doc, grade=float(grade), **said))])
+        server = Server(Library(store))
+        context = chromium.new_context(base_url=server.url, viewport={"width": 390, "height": 844})
+        page = context.new_page()
+        page.goto(f"/?token={TOKEN}")
+        page.goto(f"/agreement?task={task.number}")
+        hardest = page.locator("table", has=page.get_by_role("columnheader", name="doc", exact=True)).first
+        words_in_parts = """(cell) => {
+          const text = cell.firstChild, part = document.createRange();
+          return [...text.data.matchAll(/[^ ]+/g)].filter(({ 0: word, index }) => {
+            part.setStart(text, index);
+            part.setEnd(text, index + word.length);
+            return part.getClientRects().length > 1;
+          }).map(([word]) => word);
+        }"""
+        cell = hardest.get_by_role("cell", name="numerical")
+        assert cell.evaluate(words_in_parts) == []
+        assert hardest.get_by_role("cell", name="xxx").bounding_box()["width"] <= 390 * 0.45
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        context.close()
+        server.close()
 
 
 @pytest.mark.parametrize("width", [1440, 390])

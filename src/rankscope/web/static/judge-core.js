@@ -63,6 +63,21 @@ export function marked(text, words) {
   return nodes;
 }
 
+// The whole text of a doc as nodes; the server sends the first 20,000 characters.
+export function wholeText(text, words) {
+  const rest = text.length >= 20_000 ? [element("p", "The text is longer; what comes after is not shown.", { class: "dim small" })] : [];
+  return [...marked(text, words), ...rest];
+}
+
+// The fields of a doc that say something; its links are shown as links.
+export const fieldsOf = (doc) => Object.entries(doc.fields).filter(([, value]) => value !== null && value !== "" && !doc.links.includes(value));
+
+// A value of a field or attribute in words
+export function valueText(value) {
+  if (Array.isArray(value)) return value.map((one) => (typeof one === "object" ? JSON.stringify(one) : one)).join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
 export class Refused extends Error {}
 
 // Asks the server; `Refused` says why it does not want to, anything else that it could not be reached.

@@ -1,9 +1,11 @@
 // The screen on which a rater sees whole lists side by side: flags, the one to choose, and which list is better.
-import { $, NOT_UNDONE, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
+import { $, NOT_UNDONE, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, fieldsOf, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, valueText, visible, warn, warnOfBlocked, wholeText, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json", PREFER = "/judge/preference.json", NEAR = 2;
+const CUT = { text: 600, fields: 4, links: 2 }; // so much of a doc is shown, and of the text four lines, before somebody asks for more
 const DEGREES = [-2, -1, 0, 1, 2];
 let known, items, at = 0, view = null, cursor = { list: 0, place: 0 }, pair = 0, isFinished = false;
+const whole = new Set(); // the docs of this query that are shown whole, by where they stand
 const views = new Map(), loading = new Map(), past = new Past();
 const watch = new Watch();
 const outbox = new Outbox(document.body.dataset.rater, { taken, changed: showSaved });
@@ -216,7 +218,7 @@ async function open(index) {
   isFinished = false;
   clearTimeout(retry);
   const item = items[at];
-  if (isNew) { cursor = { list: 0, place: 0 }; pair = 0; view = null; watch.start(); }
+  if (isNew) { cursor = { list: 0, place: 0 }; pair = 0; view = null; whole.clear(); watch.start(); }
   try {
     const got = await load(item);
     if (items[at] !== item) return;
@@ -294,6 +296,7 @@ function show() {
   $("conversation").replaceChildren(...view.conversation.map((line) => element("p", visible(line), { dir: "auto" })));
   const focused = document.activeElement?.dataset?.act;
   $("lists").replaceChildren(...view.lists.map((list, place) => board(list, place, words)));
+  showMores();
   if (focused) document.querySelector(`[data-act="${CSS.escape(focused)}"]`)?.focus();
   showPairs();
   showCursor();
@@ -309,13 +312,20 @@ function board(list, place, words) {
 function row(id, place, rank, words) {
   const doc = docOf(view, id) ?? { doc: id, title: "", text: "", fields: {}, links: [], state: { flag: false, note: "" } };
   const inLists = view.lists.filter(({ docs }) => docs.includes(id)).length;
-  const chosen = view.choice.doc === id, title = visible(doc.title || id);
+  const chosen = view.choice.doc === id, title = visible(doc.title || id), isWhole = whole.has(`${place}.${rank}`);
   const about = [element("b", marked(doc.title || id, words), { class: "title", dir: "auto" })];
   if (inLists > 1) about.push(" ", element("span", view.lists.length === 2 ? "in both" : `in ${inLists} lists`, { class: "tag" }));
-  const fields = Object.entries(doc.fields).filter(([, value]) => typeof value !== "object" && !doc.links.includes(value)).slice(0, 4);
-  if (fields.length) about.push(element("p", fields.map(([name, value]) => `${visible(name)}: ${visible(value)}`).join(" · "), { class: "small dim", dir: "auto" }));
-  about.push(element("p", doc.text ? marked(doc.text.slice(0, 600), words) : "This doc has no text here.", { class: doc.text ? "small mid cut" : "small dim", dir: "auto" }));
-  for (const link of doc.links.slice(0, 2)) about.push(element("a", [icon("i-link"), " ", visible(link).slice(0, 60)], { class: "small", href: link, target: "_blank", rel: "noopener noreferrer" }));
+  const every = fieldsOf(doc), fields = isWhole ? every : every.filter(([, value]) => typeof value !== "object").slice(0, CUT.fields);
+  if (fields.length) about.push(element("p", fields.map(([name, value]) => `${visible(name)}: ${visible(valueText(value))}`).join(" · "), { class: "small dim", dir: "auto" }));
+  if (!doc.text) about.push(element("p", "This doc has no text here.", { class: "small dim" }));
+  else if (isWhole) about.push(element("div", wholeText(doc.text, words), { class: "small mid whole", dir: "auto" }));
+  else about.push(element("p", marked(doc.text.slice(0, CUT.text), words), { class: "small mid cut", dir: "auto" }));
+  for (const link of isWhole ? doc.links : doc.links.slice(0, CUT.links)) about.push(element("a", [icon("i-link"), " ", visible(link).slice(0, 60)], { class: "small", href: link, target: "_blank", rel: "noopener noreferrer" }));
+  const isMore = isWhole || doc.text.length > CUT.text || fields.length < every.length || doc.links.length > CUT.links;
+  const more = element("button", isWhole ? "Less" : "More", { type: "button", class: "btn plain more-of", "aria-expanded": String(isWhole), title: `${isWhole ? "Less" : "More"} (e)`, "aria-label": `${isWhole ? "Less" : "More"} of ${title}`, "data-act": `e${place}.${rank}`, ...(isMore && { "data-hides": "" }) });
+  more.hidden = !isMore;
+  more.addEventListener("click", () => { cursor = { list: place, place: rank }; toggleWhole(); });
+  about.push(more);
   if (doc.state.flag) about.push(element("p", [element("span", icon("i-flag"), { class: "worse" }), ` ${doc.state.note ? visible(doc.state.note) : "Flagged"}`], { class: "small", dir: "auto" }));
   if (chosen) about.push(element("p", element("b", [icon("i-star"), " You would choose this one"]), { class: "small" }));
   const flag = element("button", icon("i-flag"), { type: "button", class: "btn", "aria-pressed": String(doc.state.flag), title: "Flag (x)", "aria-label": `Flag ${title}`, "data-act": `f${place}.${rank}` });
@@ -323,6 +333,23 @@ function row(id, place, rank, words) {
   flag.addEventListener("click", () => { cursor = { list: place, place: rank }; openFlag(); });
   choose.addEventListener("click", () => { cursor = { list: place, place: rank }; toggleChoice(id); });
   return element("li", [element("span", String(rank + 1), { class: "num dim" }), element("div", about), element("span", [flag, choose], { class: "act" })], { class: `li${doc.state.flag ? " fl" : ""}` });
+}
+
+// Where the lines of a text end is known when it stands on the page.
+function showMores() {
+  const cut = [...document.querySelectorAll(".li .cut")].map((text) => [text.parentElement.querySelector(".more-of"), text.scrollHeight > text.clientHeight + 1]);
+  for (const [more, isCut] of cut) more.hidden = !isCut && !("hides" in more.dataset);
+}
+
+// All of the doc at the mark, or its first lines again
+function toggleWhole() {
+  const doc = here(), at_ = `${cursor.list}.${cursor.place}`;
+  if (!doc) return say("There is no doc here to read: nothing was found");
+  if (document.querySelector(`[data-act="e${at_}"]`).hidden) return say("This is all of the doc");
+  if (!whole.delete(at_)) whole.add(at_);
+  show();
+  document.querySelector(".li.cur").scrollIntoView({ block: "nearest" });
+  $("told").textContent = `${whole.has(at_) ? "All" : "The first lines"} of ${visible(doc.title || doc.doc)}`;
 }
 
 function showCursor() {
@@ -418,6 +445,7 @@ const find = finder(
   (query) => open(items.findIndex((item) => item.query === query)),
 );
 $("to-find").addEventListener("click", () => items && find());
+addEventListener("resize", () => view && !isFinished && showMores());
 
 addEventListener("keydown", (event) => {
   if (!items?.length || document.querySelector("dialog[open]")) return;
@@ -434,7 +462,7 @@ addEventListener("keydown", (event) => {
   }
   const act = "12345".includes(event.key) ? () => !event.repeat && prefer(DEGREES[event.key - 1]) : {
     "?": () => prefer(null, true), Enter: onward, p: nextPair, j: () => move(1), k: () => move(-1), h: () => aside(-1), l: () => aside(1),
-    x: openFlag, b: () => (here() ? toggleChoice(here().doc) : say("There is no doc here to choose: nothing was found")), u: undo, "/": find, m: () => $("help").showModal(),
+    e: toggleWhole, x: openFlag, b: () => (here() ? toggleChoice(here().doc) : say("There is no doc here to choose: nothing was found")), u: undo, "/": find, m: () => $("help").showModal(),
   }[event.key];
   if (!act) return;
   event.preventDefault();

@@ -1,5 +1,5 @@
 // The screen on which a rater judges one doc at a time. Keys first; every press is kept at once, and sent when it can be.
-import { $, NOT_UNDONE, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, visible, warn, warnOfBlocked, wordsOf } from "./judge-core.js";
+import { $, NOT_UNDONE, Outbox, Past, Refused, STOPPED, Watch, ask, byTouch, element, encodeId, fieldsOf, finder, forgetScreens, icon, inField, inTurn, keepScreen, keptScreen, marked, number, say, showNewGuideline, unwarn, uuid, valueText, visible, warn, warnOfBlocked, wholeText, wordsOf } from "./judge-core.js";
 
 const SAVE = "/judge/save.json";
 const NEAR = 3; // so many queries further on are loaded before they are needed, also for who loses the connection
@@ -269,20 +269,18 @@ function showDoc(item, view, doc) {
   $("title").replaceChildren(...marked(doc.title || item.doc, words));
   $("links").replaceChildren(...doc.links.map((link) => element("a", [icon("i-link"), element("span", hostOf(link))], { class: "btn plain", href: link, target: "_blank", rel: "noopener noreferrer", title: visible(link) })));
   $("ranks").replaceChildren(...Object.entries(doc.ranks).map(([system, rank]) => element("span", `${visible(system)}: ${rank}`, { class: "tag" })));
-  const fields = Object.entries(doc.fields).filter(([, value]) => !doc.links.includes(value)); // these are links above
-  $("fields").replaceChildren(...pairs(Object.fromEntries(fields), words));
-  const text = doc.text ? marked(doc.text, words) : [element("p", "This doc has no text here.", { class: "dim" })];
-  $("text").replaceChildren(...text);
-  if (doc.text.length >= 20_000) $("text").append(element("p", "The text is longer; what comes after is not shown.", { class: "dim small" }));
+  $("fields").replaceChildren(...pairs(Object.fromEntries(fieldsOf(doc)), words));
+  $("text").replaceChildren(...(doc.text ? wholeText(doc.text, words) : [element("p", "This doc has no text here.", { class: "dim" })]));
   $("doc").removeAttribute("aria-busy");
   $("told").textContent = `Doc ${items.indexOf(item) + 1} of ${items.length}: ${visible(doc.title || item.doc)}`;
-  if (matchMedia("(max-width: 48rem)").matches) scrollTo(0, 0);
-  else $("doc").scrollTop = 0;
+  $("doc").scrollTop = 0;
+  const top = $("doc").getBoundingClientRect().top; // of a page that was scrolled the next doc's beginning is shown, too
+  if (top < document.querySelector(".top").offsetHeight || matchMedia("(max-width: 48rem)").matches) scrollTo(0, 0);
 }
 
 function pairs(values, marking) {
   return Object.entries(values).filter(([, value]) => value !== null && value !== "").map(([name, value]) => {
-    const text = Array.isArray(value) ? value.map((one) => (typeof one === "object" ? JSON.stringify(one) : one)).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
+    const text = valueText(value);
     const label = visible(name).split(/(?<=[._])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part])); // it wraps at dots
     return element("div", [element("dt", label, { dir: "auto" }), element("dd", marking ? marked(text, marking) : visible(text), { dir: "auto" })]);
   });
@@ -457,7 +455,8 @@ addEventListener("keydown", (event) => {
   act();
 });
 
-// The keys that scroll a page scroll the doc where it is longer than its place; else, and beside another text, they do as always.
+// The keys that scroll a page scroll the doc where it is longer than its place; at its end, else, and beside another text,
+// they do as always.
 const LINE = 40;
 function scrollDoc(event) {
   const doc = $("doc"), page = doc.clientHeight - LINE, { key, target } = event;
@@ -467,8 +466,9 @@ function scrollDoc(event) {
   }[key];
   const isPressed = key === " " && target.matches("button, a, summary");
   if (!down || isPressed || !target.matches("body, #doc, button, a, summary") || doc.scrollHeight <= doc.clientHeight) return;
-  event.preventDefault();
+  const before = doc.scrollTop;
   doc.scrollBy(0, down);
+  if (doc.scrollTop !== before) event.preventDefault();
 }
 
 // A finger that wipes over the doc goes to the next one, or back.

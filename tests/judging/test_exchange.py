@@ -288,6 +288,19 @@ def test_files_of_grades_alone_take_back_no_flag_and_no_time_of_the_same_grade(s
     assert grades_in(store, task)["q1", "d1"] == 1
 
 
+def test_of_several_grades_of_a_doc_in_a_file_the_last_holds_also_where_it_is_the_one_that_was_held(
+    store, task, tmp_path
+):
+    path = tmp_path / "book.csv"
+    for text in (
+        "query,doc,grade,at\nq1,d1,2,2026-01-01T00:00:00+00:00\n",
+        "query,docid,ann\nq1,d1,1\nq1,d1,2\n",
+    ):
+        path.write_text(text)
+        import_judgments(store, path, collection="c", task=task, rater="ann")
+    assert grades_in(store, task)["q1", "d1"] == 2
+
+
 def test_what_does_not_belong_is_said(store, task, tmp_path):
     (tmp_path / "in.txt").write_text("q1 0 d1 2\nq1 0 other 1\n")
     taken = import_judgments(store, tmp_path / "in.txt", collection="c", task=task, rater="ann")

@@ -244,9 +244,13 @@ def as_held(wanted: Sequence[SingleJudgment], before: Sequence[StoredJudgment]) 
 
 
 def unchanged_as_held(wanted: Sequence[SingleJudgment], before: Sequence[StoredJudgment]) -> list[SingleJudgment]:
-    """Return judgments as they are held where the grade is the same: what a file has no place for is not taken back."""
+    """Return judgments as they are held where the grade is the same: what a file has no place for is not taken back.
+
+    Of several grades of a doc in one file the last has to hold, so that these are taken as they are.
+    """
     held = {subject_of(each.judgment): each.judgment for each in before if not is_choice(each.judgment)}
-    found = [(each, held.get(subject_of(each))) for each in wanted]
+    n_said = Counter(map(subject_of, wanted))
+    found = [(each, held.get(subject_of(each)) if n_said[subject_of(each)] == 1 else None) for each in wanted]
     return [same if same is not None and same.grade == each.grade else each for each, same in found]
 
 
